@@ -1,0 +1,58 @@
+// BPF maps in user space. Control and workers use a map at once; look-ups take no lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "bpf_compat/object/object.hpp"
+#include "bpf_compat/result.hpp"
+
+namespace xbond::bpf {
+
+// The virtual calls serve control and generic code; packet-path code dispatches on the concrete final class by kind().
+class Map {
+ public:
+  // `cpus`: number of slots of per-CPU maps (workers see a dense CPU number below it).
+  // Errors: ENOTSUP a map type that this build has no family for (named), EINVAL sizes the kernel refuses, ENOMEM.
+  static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus);
+
+  virtual ~Map() = default;
+  Map(const Map&) = delete;
+  Map& operator=(const Map&) = delete;
+
+  [[nodiscard]] const MapSpec& spec() const { return spec_; }
+  [[nodiscard]] uint32_t id() const { return id_; }    // unique in the process, from 1
+  [[nodiscard]] uint32_t cpus() const { return cpus_; }
+  [[nodiscard]] bool per_cpu() const;
+  // Bytes of one value as control sees it: value_size, or for per-CPU maps round_up(value_size, 8) * cpus.
+  [[nodiscard]] size_t control_value_size() const;
+
+  // --- what a program calls (worker; no allocation in array families). Results are the kernel's: pointer or
+  // nullptr; 0 or a negative errno. `key` has key_size bytes, `value` value_size bytes.
+  virtual void* lookup(const void* key, uint32_t cpu) noexcept = 0;
+  virtual int update(const void* key, const void* value, uint64_t flags, uint32_t cpu) noexcept = 0;
+  virtual int erase(const void* key) noexcept = 0;
+
+  // --- what control calls, like bpf(2): copies out and in, all CPUs at once. Spans are checked: EINVAL.
+  virtual int copy_lookup(std::span<const std::byte> key, std::span<std::byte> value) = 0;
+  virtual int copy_update(std::span<const std::byte> key, std::span<const std::byte> value, uint64_t flags) = 0;
+  virtual int copy_erase(std::span<const std::byte> key) = 0;
+  // BPF_MAP_GET_NEXT_KEY: an empty `key` asks for the first. -ENOENT at the end.
+  virtual int next_key(std::span<const std::byte> key, std::span<std::byte> next) = 0;
+
+  // The address ranges that a value pointer into this map may lie in, for run-time checks (arrays: one range).
+  [[nodiscard]] virtual std::span<std::byte> values_range() noexcept = 0;
+
+ protected:
+  Map(MapSpec spec, uint32_t cpus);
+
+ private:
+  MapSpec spec_;
+  uint32_t id_;
+  uint32_t cpus_;
+};
+
+}  // namespace xbond::bpf

@@ -1,0 +1,57 @@
+// An XDP object file as libbpf sees it, relocated, without a kernel. Thread: control.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bpf_compat/result.hpp"
+
+namespace xbond::bpf {
+
+struct MapSpec {
+  std::string name;        // as the object names it (".rodata" for data sections, without the object's prefix)
+  uint32_t type = 0;       // enum bpf_map_type
+  uint32_t key_size = 0;   // bytes
+  uint32_t value_size = 0; // bytes
+  uint32_t max_entries = 0;
+  uint32_t flags = 0;      // BPF_F_*
+  std::vector<std::byte> initial;  // data sections: the first value; else empty
+  bool frozen = false;     // .rodata: no one writes it
+};
+
+struct ProgramSpec {
+  std::string name;     // function name
+  std::string section;  // ELF section, e.g. "xdp", "xdp.frags", "xdp/devmap"
+  // Final instructions: subprograms appended, data and maps relocated. A map is a LD_IMM64 with src_reg
+  // BPF_PSEUDO_MAP_IDX (imm = index in Object::maps()) or BPF_PSEUDO_MAP_IDX_VALUE (next imm = offset in the value).
+  std::vector<bpf_insn> insns;
+};
+
+class Object {
+ public:
+  // Errors: ENOENT no such file, EINVAL not an ELF object of BPF code, ENOTSUP a need that has no meaning here (named).
+  static Result<Object> open(const std::string& path);
+  static Result<Object> open(std::span<const std::byte> elf, std::string_view name);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::span<const MapSpec> maps() const { return maps_; }
+  // XDP programs only, in the object's order.
+  [[nodiscard]] std::span<const ProgramSpec> programs() const { return programs_; }
+
+  // `wanted` is a program or section name. Empty: the object must hold exactly one XDP program.
+  // Errors list the programs there are. Owned by the Object.
+  [[nodiscard]] Result<const ProgramSpec*> select(std::string_view wanted) const;
+
+ private:
+  std::string name_;
+  std::vector<MapSpec> maps_;
+  std::vector<ProgramSpec> programs_;
+};
+
+}  // namespace xbond::bpf

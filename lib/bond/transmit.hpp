@@ -1,0 +1,41 @@
+// A bond's published transmit choice and the burst that uses it. Packet path.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <array>
+#include <cstdint>
+
+#include "lib/bond/types.hpp"
+#include "lib/port/tx_buffer.hpp"
+
+namespace xbond::bond {
+
+// Immutable once published; built by the protocol thread, read by workers under QSBR.
+struct TxTable {
+  Mode mode = Mode::balance_rr;
+  Policy policy = Policy::layer2;
+  uint16_t usable = 0;             // members that can transmit, in member order
+  uint16_t active = port::kNoPort; // port of active-backup's active member; elsewhere of the current active one (IGMP in rr)
+  uint32_t packets_per_slave = 1;  // balance-rr: 0 random, 1 each, n every n-th
+  uint8_t bond_index = 0;          // which of the worker's LcoreState entries is this bond's
+  std::array<uint16_t, kMaxMembers> port{};  // [0, usable): ethdev port ids
+  uint64_t divide = 0;             // for hash % usable without a division (see transmit.cpp)
+
+  // Sets what is derived from `usable`. Call after filling the rest.
+  void seal() noexcept;
+};
+
+// Per lcore and bond: the round-robin counter. Never shared (Linux: rr_tx_counter per CPU).
+struct LcoreState {
+  uint32_t rr_counter = 0;
+  uint32_t random = 0;  // xorshift state for packets_per_slave 0
+};
+
+// Puts every frame of the burst into the tx buffer of the member that the bond's mode picks, and flushes buffers that
+// became full. `by_port`: this worker's buffers, indexed by ethdev port id. n <= port::kMaxBurst.
+// Returns n, or 0 (nothing taken, the caller still owns the frames) when the bond has no usable member.
+uint16_t transmit(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
+                  uint16_t n) noexcept;
+
+}  // namespace xbond::bond

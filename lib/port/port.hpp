@@ -1,0 +1,101 @@
+// Ethdev ports, physical or virtual alike. Thread: control, unless a function says otherwise.
+#pragma once
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bpf_compat/result.hpp"
+
+struct rte_mempool;
+struct rte_ring;
+
+namespace xbond::port {
+
+using Mac = std::array<uint8_t, 6>;
+// Says a degradation or a notice in one line (no final newline).
+using Notice = std::function<void(const std::string&)>;
+
+struct LinkState {
+  bool up = false;           // carrier: the driver's word, or for net_af_packet / net_af_xdp the iface's operstate
+  uint32_t speed_mbps = 0;   // 0 or UINT32_MAX: unknown
+  bool full_duplex = true;
+  bool operator==(const LinkState&) const = default;
+};
+
+struct Config {
+  uint16_t workers = 1;   // how many lcores will poll and transmit
+  uint16_t rxq = 0;       // 0: one per worker, within the driver's limit
+  uint16_t txq = 0;       // 0: one per worker and one for control, within the driver's limit
+  uint16_t rxd = 1024;
+  uint16_t txd = 1024;
+  uint16_t mtu = 0;       // 0: leave the driver's
+};
+
+// Owns one ethdev: configures and starts it in open(), stops and closes it in the destructor.
+class Port {
+ public:
+  // `device`: a DPDK port number ("0") or device name ("net_pcap0", "0000:3b:00.0"; probed if EAL has not yet).
+  // Errors: ENODEV no such port (says which there are), ENOTSUP / driver errno what could not be configured.
+  static Result<std::unique_ptr<Port>> open(std::string_view device, const Config& config, rte_mempool* pool, Notice notice);
+  ~Port();
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  [[nodiscard]] uint16_t id() const { return id_; }
+  [[nodiscard]] const std::string& name() const { return name_; }      // device name
+  [[nodiscard]] const std::string& driver() const { return driver_; }  // "net_ring"
+  [[nodiscard]] const std::string& iface() const { return iface_; }    // kernel netdevice behind it, or empty
+  [[nodiscard]] int socket() const { return socket_; }
+  [[nodiscard]] uint16_t rx_queues() const { return rx_queues_; }
+  [[nodiscard]] uint16_t tx_queues() const { return tx_queues_; }      // queues that workers use: [0, tx_queues)
+  // True where control has a tx queue of its own (queue number tx_queues()); else control_ring() is drained by worker 0.
+  [[nodiscard]] bool own_control_queue() const { return own_control_queue_; }
+  [[nodiscard]] rte_ring* control_ring() const { return control_ring_; }
+
+  // Transmit by control (protocol thread only): takes the frame always. While `workers_stopped` the caller owns every
+  // queue, so it sends directly; else by its own queue or the ring. False: dropped and freed.
+  bool control_transmit(rte_mbuf* frame, bool workers_stopped) noexcept;
+
+  // Any thread, never blocks. Reads the driver, or the last operstate that the LinkWatch saw.
+  [[nodiscard]] LinkState link() const noexcept;
+
+  [[nodiscard]] bool admin_up() const { return admin_up_; }
+  Status set_admin(bool up);  // port start | stop
+
+  [[nodiscard]] Mac mac() const { return mac_; }                      // current
+  [[nodiscard]] Mac permanent_mac() const { return permanent_mac_; }  // as the driver had it (or the random local one)
+  // ENOTSUP where the driver can't; the port keeps its address.
+  Status set_mac(const Mac& mac);
+  [[nodiscard]] uint16_t mtu() const;
+  Status set_mtu(uint16_t mtu);
+  [[nodiscard]] bool promiscuous() const;
+  Status set_promiscuous(bool on);
+  [[nodiscard]] bool allmulticast() const;
+  Status set_allmulticast(bool on);
+
+  // Called by LinkWatch (any thread).
+  void operstate(bool up) noexcept;
+
+ private:
+  Port() = default;
+  uint16_t id_ = UINT16_MAX;
+  std::string name_, driver_, iface_;
+  int socket_ = 0;
+  uint16_t rx_queues_ = 0, tx_queues_ = 0;
+  bool own_control_queue_ = false;
+  rte_ring* control_ring_ = nullptr;
+  bool admin_up_ = false;
+  Mac mac_{}, permanent_mac_{};
+  std::atomic<bool> operstate_up_{true};
+};
+
+}  // namespace xbond::port
