@@ -15,12 +15,14 @@ struct Error {
   std::string text;
 };
 
-[[nodiscard]] inline Error fail(int code, std::string text) { return Error{code, std::move(text)}; }
+[[nodiscard]] inline Error fail(int code, std::string text) {
+  return Error{code, std::move(text)};
+}
 
 template <class T = void>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }

@@ -11,20 +11,21 @@
 
 namespace xbond::app {
 
-struct PortOption {    // --port PORT[,host=off][,rxq=N]...
+struct PortOption {  // --port PORT[,host=off][,rxq=N]...
   std::string device;
   bool host = true;
   uint16_t rxq = 0, txq = 0, rxd = 0, txd = 0, mtu = 0;  // 0: not given
   bool promiscuous = false;
 };
 
-struct BondOption {    // --bond NAME,mode=MODE,member=PORT[,member=...][,OPTION=VALUE]...
+struct BondOption {  // --bond NAME,mode=MODE,member=PORT[,member=...][,OPTION=VALUE]...
   std::string name;
   std::vector<std::string> members;
-  std::vector<std::pair<std::string, std::string>> options;  // in order, "mode" included; values checked by the bond room
+  std::vector<std::pair<std::string, std::string>>
+      options;  // in order, "mode" included; values checked by the bond room
 };
 
-struct XdpOption {     // --xdp TARGET=OBJ[:PROGRAM-OR-SECTION]
+struct XdpOption {  // --xdp TARGET=OBJ[:PROGRAM-OR-SECTION]
   std::string target, object, program;
 };
 
@@ -41,8 +42,8 @@ struct Options {
   uint32_t stats_period = 0;  // seconds, 0 off
 };
 
-// `argv` without the program name. Everything that can be checked without EAL is checked here: names, duplicates (a port used
-// twice, also across bonds), ranges. Errors: one line.
+// `argv` without the program name. Everything that can be checked without EAL is checked here: names, duplicates (a
+// port used twice, also across bonds), ranges. Errors: one line.
 Result<Options> parse_options(const std::vector<std::string>& argv);
 std::string help_text();
 

@@ -45,7 +45,8 @@ class Program {
  public:
   // Makes the maps and binds them. Control thread. Errors: ENOTSUP names the helper, map type or engine that is
   // missing; EINVAL a malformed instruction, with its number.
-  static Result<std::shared_ptr<Program>> load(const Object& object, const ProgramSpec& spec, const LoadOptions& options);
+  static Result<std::shared_ptr<Program>> load(const Object& object, const ProgramSpec& spec,
+                                               const LoadOptions& options);
 
   virtual ~Program() = default;
   Program(const Program&) = delete;
@@ -54,7 +55,7 @@ class Program {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& section() const { return section_; }
   [[nodiscard]] const std::string& object_name() const { return object_name_; }
-  [[nodiscard]] uint32_t id() const { return id_; }                     // unique in the process, from 1
+  [[nodiscard]] uint32_t id() const { return id_; }  // unique in the process, from 1
   [[nodiscard]] size_t instructions() const { return instructions_; }
   [[nodiscard]] EngineKind engine() const { return engine_; }           // never automatic
   [[nodiscard]] const std::string& why_engine() const { return why_; }  // why not an earlier one; may be empty

@@ -24,7 +24,7 @@ class Map {
   Map& operator=(const Map&) = delete;
 
   [[nodiscard]] const MapSpec& spec() const { return spec_; }
-  [[nodiscard]] uint32_t id() const { return id_; }    // unique in the process, from 1
+  [[nodiscard]] uint32_t id() const { return id_; }  // unique in the process, from 1
   [[nodiscard]] uint32_t cpus() const { return cpus_; }
   [[nodiscard]] bool per_cpu() const;
   // Bytes of one value as control sees it: value_size, or for per-CPU maps round_up(value_size, 8) * cpus.

@@ -15,14 +15,14 @@
 namespace xbond::bpf {
 
 struct MapSpec {
-  std::string name;        // as the object names it (".rodata" for data sections, without the object's prefix)
-  uint32_t type = 0;       // enum bpf_map_type
-  uint32_t key_size = 0;   // bytes
-  uint32_t value_size = 0; // bytes
+  std::string name;         // as the object names it (".rodata" for data sections, without the object's prefix)
+  uint32_t type = 0;        // enum bpf_map_type
+  uint32_t key_size = 0;    // bytes
+  uint32_t value_size = 0;  // bytes
   uint32_t max_entries = 0;
-  uint32_t flags = 0;      // BPF_F_*
+  uint32_t flags = 0;              // BPF_F_*
   std::vector<std::byte> initial;  // data sections: the first value; else empty
-  bool frozen = false;     // .rodata: no one writes it
+  bool frozen = false;             // .rodata: no one writes it
 };
 
 struct ProgramSpec {

@@ -27,25 +27,26 @@ struct LinkReport {
 
 // A member as it is handed to a bond.
 struct NewMember {
-  uint16_t port = 0;         // ethdev port id
-  std::string name;          // device name
+  uint16_t port = 0;  // ethdev port id
+  std::string name;   // device name
   Mac permanent_mac{};
-  LinkReport link;           // now
+  LinkReport link;  // now
 };
 
 // What a call changed; the caller acts on it.
 struct Changes {
-  bool table = false;           // publish table() anew
-  bool carrier = false;         // carrier() changed
-  bool active_changed = false;  // active-backup: another active member (announce: gratuitous ARP, num_grat_arp times)
-  std::vector<std::string> log; // one line each, worded as the kernel's log has it
+  bool table = false;            // publish table() anew
+  bool carrier = false;          // carrier() changed
+  bool active_changed = false;   // active-backup: another active member (announce: gratuitous ARP, num_grat_arp times)
+  std::vector<std::string> log;  // one line each, worded as the kernel's log has it
 };
 
 class Bond {
  public:
-  // Options in order, "mode" among them or defaulted; each checked as by set_option. Errors: EINVAL "option %s: invalid value (%s)" with the
-  // allowed values, ENOENT no such option (lists them), EACCES mode dependency.
-  static Result<Bond> create(std::string name, uint8_t bond_index, std::span<const std::pair<std::string, std::string>> options);
+  // Options in order, "mode" among them or defaulted; each checked as by set_option. Errors: EINVAL "option %s: invalid
+  // value (%s)" with the allowed values, ENOENT no such option (lists them), EACCES mode dependency.
+  static Result<Bond> create(std::string name, uint8_t bond_index,
+                             std::span<const std::pair<std::string, std::string>> options);
   Bond(Bond&&) noexcept;
   Bond& operator=(Bond&&) noexcept;
   ~Bond();
@@ -54,10 +55,10 @@ class Bond {
   [[nodiscard]] uint8_t index() const;
   [[nodiscard]] Mode mode() const;
   [[nodiscard]] Policy policy() const;
-  [[nodiscard]] bool up() const;       // administrative
-  [[nodiscard]] bool carrier() const;  // up and at least one usable member
-  [[nodiscard]] std::span<const uint16_t> ports() const;  // members in order of enslaving
-  [[nodiscard]] std::optional<uint16_t> active() const;   // active-backup's active member (port)
+  [[nodiscard]] bool up() const;                            // administrative
+  [[nodiscard]] bool carrier() const;                       // up and at least one usable member
+  [[nodiscard]] std::span<const uint16_t> ports() const;    // members in order of enslaving
+  [[nodiscard]] std::optional<uint16_t> active() const;     // active-backup's active member (port)
   [[nodiscard]] bool member_inactive(uint16_t port) const;  // PASS is dropped: a backup without all_slaves_active
   [[nodiscard]] uint32_t miimon_ms() const;
   [[nodiscard]] uint32_t announcements() const;  // num_grat_arp
@@ -65,8 +66,8 @@ class Bond {
   Changes set_up(bool up, uint64_t now_ms);
   Result<Changes> set_option(std::string_view option, std::string_view value, uint64_t now_ms);
   Result<Changes> set_member_option(uint16_t port, std::string_view option, std::string_view value, uint64_t now_ms);
-  Result<Changes> add_member(NewMember member, uint64_t now_ms);    // EBUSY already one, ENOSPC too many
-  Result<Changes> remove_member(uint16_t port, uint64_t now_ms);    // ENOENT
+  Result<Changes> add_member(NewMember member, uint64_t now_ms);  // EBUSY already one, ENOSPC too many
+  Result<Changes> remove_member(uint16_t port, uint64_t now_ms);  // ENOENT
 
   // The link monitor: reports a member's carrier (idempotent). updelay and downdelay run in tick().
   Changes link(uint16_t port, const LinkReport& report, uint64_t now_ms);
@@ -74,7 +75,7 @@ class Bond {
   Changes tick(uint64_t now_ms);
   [[nodiscard]] std::optional<uint64_t> next_deadline_ms() const;
 
-  [[nodiscard]] TxTable table() const;  // sealed
+  [[nodiscard]] TxTable table() const;                                    // sealed
   [[nodiscard]] std::string show(std::string_view kernel_release) const;  // text of /proc/net/bonding/NAME
   [[nodiscard]] std::string json() const;
 

@@ -1,5 +1,5 @@
-// The transmit hash of Linux bonding, bit-exact (bond_xmit_hash, bond_xmit_hash_xdp in drivers/net/bonding/bond_main.c).
-// Member = hash % usable members. One implementation for all paths. Thread: any.
+// The transmit hash of Linux bonding, bit-exact (bond_xmit_hash, bond_xmit_hash_xdp in
+// drivers/net/bonding/bond_main.c). Member = hash % usable members. One implementation for all paths. Thread: any.
 #pragma once
 
 #include <rte_mbuf.h>

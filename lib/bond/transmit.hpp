@@ -15,12 +15,13 @@ namespace xbond::bond {
 struct TxTable {
   Mode mode = Mode::balance_rr;
   Policy policy = Policy::layer2;
-  uint16_t usable = 0;             // members that can transmit, in member order
-  uint16_t active = port::kNoPort; // port of active-backup's active member; elsewhere of the current active one (IGMP in rr)
-  uint32_t packets_per_slave = 1;  // balance-rr: 0 random, 1 each, n every n-th
-  uint8_t bond_index = 0;          // which of the worker's LcoreState entries is this bond's
+  uint16_t usable = 0;  // members that can transmit, in member order
+  uint16_t active =
+      port::kNoPort;  // port of active-backup's active member; elsewhere of the current active one (IGMP in rr)
+  uint32_t packets_per_slave = 1;            // balance-rr: 0 random, 1 each, n every n-th
+  uint8_t bond_index = 0;                    // which of the worker's LcoreState entries is this bond's
   std::array<uint16_t, kMaxMembers> port{};  // [0, usable): ethdev port ids
-  uint64_t divide = 0;             // for hash % usable without a division (see transmit.cpp)
+  uint64_t divide = 0;                       // for hash % usable without a division (see transmit.cpp)
 
   // Sets what is derived from `usable`. Call after filling the rest.
   void seal() noexcept;

@@ -12,10 +12,11 @@
 
 namespace xbond::control {
 
-// What the words of a line were bound to. Placeholders by their name in the syntax ("PORT", "NAME"), trailing repeated ones as a list.
+// What the words of a line were bound to. Placeholders by their name in the syntax ("PORT", "NAME"), trailing repeated
+// ones as a list.
 class Args {
  public:
-  [[nodiscard]] bool has(std::string_view name) const;              // also for optional literals: has("json")
+  [[nodiscard]] bool has(std::string_view name) const;                // also for optional literals: has("json")
   [[nodiscard]] const std::string& get(std::string_view name) const;  // empty string where absent
   [[nodiscard]] std::span<const std::string> rest(std::string_view name) const;
 
@@ -27,14 +28,15 @@ using Handler = std::function<Status(const Args& args, std::string& out)>;
 
 struct Command {
   // "show port info|stats|xstats|summary [PORT] [json]": lower-case words are literals, a|b|c one of them (bound under
-  // the first one's name with the chosen word as value), UPPER-CASE placeholders, [x] optional, [x y]... repeated groups,
-  // NAME... one or more words.
+  // the first one's name with the chosen word as value), UPPER-CASE placeholders, [x] optional, [x y]... repeated
+  // groups, NAME... one or more words.
   std::string syntax;
   std::string help;  // one line
   Handler run;
 };
 
-// Candidates for a placeholder of that name, for TAB: e.g. "PORT" -> device names. Placeholders "FILE" and "OBJ" complete paths by themselves.
+// Candidates for a placeholder of that name, for TAB: e.g. "PORT" -> device names. Placeholders "FILE" and "OBJ"
+// complete paths by themselves.
 using Completer = std::function<std::vector<std::string>(const Args& so_far)>;
 
 class CommandTable {
@@ -42,8 +44,8 @@ class CommandTable {
   void add(Command command);
   void completer(std::string placeholder, Completer candidates);
 
-  // Runs one line. Empty lines and comments (#) do nothing. Errors: unknown command (says the nearest ones), missing or surplus word
-  // (says the syntax), or the handler's.
+  // Runs one line. Empty lines and comments (#) do nothing. Errors: unknown command (says the nearest ones), missing or
+  // surplus word (says the syntax), or the handler's.
   Status run(std::string_view line, std::string& out) const;
   // Candidates for the last word of `line` (empty last word after a blank: all that may follow).
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;

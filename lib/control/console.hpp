@@ -14,9 +14,9 @@ namespace xbond::control {
 // `stop` is asked between lines.
 Status run_file(const CommandTable& table, const std::string& path, const std::function<bool()>& stop);
 
-// Reads commands from stdin until EOF, `quit` (stop() turns true) or a wake on `wake_fd` (readable: stop). On a terminal:
-// line editing, history, TAB completion, prompt "xbond> ". Else plain lines without prompt or echo; errors go to stderr
-// and do not end the session.
+// Reads commands from stdin until EOF, `quit` (stop() turns true) or a wake on `wake_fd` (readable: stop). On a
+// terminal: line editing, history, TAB completion, prompt "xbond> ". Else plain lines without prompt or echo; errors go
+// to stderr and do not end the session.
 void run_console(const CommandTable& table, int wake_fd, const std::function<bool()>& stop);
 
 }  // namespace xbond::control

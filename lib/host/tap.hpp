@@ -22,9 +22,9 @@ struct Rings {
   rte_ring* from_host = nullptr;  // host thread produces; a full ring is the host thread's counted drop
 };
 
-struct Counters {  // host thread writes, control reads (relaxed)
-  uint64_t to_kernel = 0, to_kernel_dropped = 0;        // written to the tap; refused by it (e.g. interface down)
-  uint64_t from_kernel = 0, from_kernel_dropped = 0;    // read from the tap; ring full or no mbuf
+struct Counters {                                     // host thread writes, control reads (relaxed)
+  uint64_t to_kernel = 0, to_kernel_dropped = 0;      // written to the tap; refused by it (e.g. interface down)
+  uint64_t from_kernel = 0, from_kernel_dropped = 0;  // read from the tap; ring full or no mbuf
 };
 
 // Reported when the host changes the tap (ip link set NAME address|mtu|up|down). Called on the host thread.
@@ -39,7 +39,8 @@ struct TapChange {
 // adaptive timeout while traffic flows): it never spins. All member functions: control thread.
 class Host {
  public:
-  static Result<std::unique_ptr<Host>> create(rte_mempool* pool, uint16_t workers, std::function<void(const TapChange&)> changed);
+  static Result<std::unique_ptr<Host>> create(rte_mempool* pool, uint16_t workers,
+                                              std::function<void(const TapChange&)> changed);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;

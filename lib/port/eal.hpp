@@ -13,7 +13,8 @@ namespace xbond::port {
 
 // The EAL arguments to use: `given` (may be empty) completed by defaults. Adds: --no-huge --no-shconf --iova-mode=va
 // -m 512 where no free hugepages are reserved, --in-memory where they are; --no-pci unless one of `devices` (names from
-// --port / --bond) is a PCI address, which then gets -a; an own --file-prefix; quiet logs. Never overrides what is given.
+// --port / --bond) is a PCI address, which then gets -a; an own --file-prefix; quiet logs. Never overrides what is
+// given.
 std::vector<std::string> eal_arguments(const std::vector<std::string>& given, const std::vector<std::string>& devices);
 
 class Eal {

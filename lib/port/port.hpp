@@ -25,19 +25,19 @@ using Mac = std::array<uint8_t, 6>;
 using Notice = std::function<void(const std::string&)>;
 
 struct LinkState {
-  bool up = false;           // carrier: the driver's word, or for net_af_packet / net_af_xdp the iface's operstate
-  uint32_t speed_mbps = 0;   // 0 or UINT32_MAX: unknown
+  bool up = false;          // carrier: the driver's word, or for net_af_packet / net_af_xdp the iface's operstate
+  uint32_t speed_mbps = 0;  // 0 or UINT32_MAX: unknown
   bool full_duplex = true;
   bool operator==(const LinkState&) const = default;
 };
 
 struct Config {
-  uint16_t workers = 1;   // how many lcores will poll and transmit
-  uint16_t rxq = 0;       // 0: one per worker, within the driver's limit
-  uint16_t txq = 0;       // 0: one per worker and one for control, within the driver's limit
+  uint16_t workers = 1;  // how many lcores will poll and transmit
+  uint16_t rxq = 0;      // 0: one per worker, within the driver's limit
+  uint16_t txq = 0;      // 0: one per worker and one for control, within the driver's limit
   uint16_t rxd = 1024;
   uint16_t txd = 1024;
-  uint16_t mtu = 0;       // 0: leave the driver's
+  uint16_t mtu = 0;  // 0: leave the driver's
 };
 
 // Owns one ethdev: configures and starts it in open(), stops and closes it in the destructor.
@@ -45,7 +45,8 @@ class Port {
  public:
   // `device`: a DPDK port number ("0") or device name ("net_pcap0", "0000:3b:00.0"; probed if EAL has not yet).
   // Errors: ENODEV no such port (says which there are), ENOTSUP / driver errno what could not be configured.
-  static Result<std::unique_ptr<Port>> open(std::string_view device, const Config& config, rte_mempool* pool, Notice notice);
+  static Result<std::unique_ptr<Port>> open(std::string_view device, const Config& config, rte_mempool* pool,
+                                            Notice notice);
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -56,8 +57,9 @@ class Port {
   [[nodiscard]] const std::string& iface() const { return iface_; }    // kernel netdevice behind it, or empty
   [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] uint16_t rx_queues() const { return rx_queues_; }
-  [[nodiscard]] uint16_t tx_queues() const { return tx_queues_; }      // queues that workers use: [0, tx_queues)
-  // True where control has a tx queue of its own (queue number tx_queues()); else control_ring() is drained by worker 0.
+  [[nodiscard]] uint16_t tx_queues() const { return tx_queues_; }  // queues that workers use: [0, tx_queues)
+  // True where control has a tx queue of its own (queue number tx_queues()); else control_ring() is drained by worker
+  // 0.
   [[nodiscard]] bool own_control_queue() const { return own_control_queue_; }
   [[nodiscard]] rte_ring* control_ring() const { return control_ring_; }
 

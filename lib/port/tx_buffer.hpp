@@ -9,8 +9,8 @@
 
 namespace xbond::port {
 
-inline constexpr uint16_t kMaxBurst = 128;     // greatest --burst
-inline constexpr uint16_t kFlushAt = 32;       // frames that make a full buffer
+inline constexpr uint16_t kMaxBurst = 128;  // greatest --burst
+inline constexpr uint16_t kFlushAt = 32;    // frames that make a full buffer
 inline constexpr uint16_t kNoPort = UINT16_MAX;
 
 // Invariant between bursts: count < kFlushAt. While one burst (at most kMaxBurst frames) is scattered no fullness
