@@ -1,0 +1,17 @@
+// Two programs in one object: whoever attaches it has to name one.
+#include <bpf/bpf_helpers.h>
+#include <linux/bpf.h>
+
+SEC("xdp")
+int first(struct xdp_md* ctx) {
+  (void)ctx;
+  return XDP_PASS;
+}
+
+SEC("xdp")
+int second(struct xdp_md* ctx) {
+  (void)ctx;
+  return XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "BSD";

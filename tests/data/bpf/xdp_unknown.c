@@ -1,0 +1,11 @@
+// A return value that is no XDP action: counts as ABORTED on the data path.
+#include <bpf/bpf_helpers.h>
+#include <linux/bpf.h>
+
+SEC("xdp")
+int xdp_unknown(struct xdp_md* ctx) {
+  (void)ctx;
+  return 42;
+}
+
+char LICENSE[] SEC("license") = "BSD";
