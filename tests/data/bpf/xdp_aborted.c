@@ -1,6 +1,7 @@
 // Every frame counts as a program error.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_aborted(struct xdp_md* ctx) {

@@ -1,10 +1,11 @@
 // Counts frames by kind in an array and in a per-CPU array, and lets them pass.
 // Slots: 0 all frames, 1 ARP, 2 IPv4, 3 IPv6, 4 other ethertypes, 5 too short for an Ethernet header.
 // `counts` holds frames; `percpu_counts` frames and bytes.
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
 enum slot { SLOT_ALL, SLOT_ARP, SLOT_IPV4, SLOT_IPV6, SLOT_OTHER, SLOT_SHORT, SLOTS };
 

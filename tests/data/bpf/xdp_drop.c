@@ -1,6 +1,7 @@
 // Every frame is dropped.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_drop(struct xdp_md* ctx) {

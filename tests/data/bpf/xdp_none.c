@@ -1,6 +1,7 @@
 // A good BPF object without an XDP program.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("socket")
 int filter(struct __sk_buff* skb) {

@@ -1,7 +1,8 @@
 // Reads the packet without asking where it ends: the kernel's verifier refuses it, a checked run stops at the access
 // (verdict ABORTED) on every frame of 65535 bytes or less.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_oob(struct xdp_md* ctx) {

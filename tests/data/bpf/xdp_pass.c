@@ -1,6 +1,7 @@
 // Every frame goes on to the host.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_pass(struct xdp_md* ctx) {

@@ -1,6 +1,7 @@
 // Two programs in one object: whoever attaches it has to name one.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int first(struct xdp_md* ctx) {

@@ -1,6 +1,7 @@
 // Every frame goes back as it came.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_tx(struct xdp_md* ctx) {

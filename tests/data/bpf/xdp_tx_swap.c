@@ -1,7 +1,8 @@
 // Swaps the MAC addresses and sends the frame back; frames too short for that are dropped.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_tx_swap(struct xdp_md* ctx) {

@@ -1,6 +1,7 @@
 // A return value that is no XDP action: counts as ABORTED on the data path.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_unknown(struct xdp_md* ctx) {
