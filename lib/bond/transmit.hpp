@@ -11,6 +11,8 @@
 
 namespace xbond::bond {
 
+inline constexpr uint32_t kMaxPacketsPerSlave = 65535;  // Linux's limit
+
 // Immutable once published; built by the protocol thread, read by workers under QSBR.
 struct TxTable {
   Mode mode = Mode::balance_rr;
@@ -23,7 +25,7 @@ struct TxTable {
   std::array<uint16_t, kMaxMembers> port{};  // [0, usable): ethdev port ids
   uint64_t divide = 0;                       // for hash % usable without a division (see transmit.cpp)
 
-  // Sets what is derived from `usable`. Call after filling the rest.
+  // Sets what is derived from `usable`, and bounds what the packet path multiplies. Call after filling the rest.
   void seal() noexcept;
 };
 
