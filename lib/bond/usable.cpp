@@ -1,0 +1,105 @@
+// Who can transmit, and what of it others see.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/bond/state.hpp"
+
+namespace xbond::bond {
+namespace {
+
+bool same(const TxTable& a, const TxTable& b) {
+  return a.mode == b.mode && a.policy == b.policy && a.usable == b.usable && a.active == b.active &&
+         a.packets_per_slave == b.packets_per_slave && a.port == b.port;
+}
+
+}  // namespace
+
+const Member* State::find(uint16_t port) const {
+  const auto it = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.port == port; });
+  return it == members.end() ? nullptr : &*it;
+}
+
+Member* State::find(uint16_t port) {
+  const auto it = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.port == port; });
+  return it == members.end() ? nullptr : &*it;
+}
+
+const Member* State::find(std::string_view member) const {
+  const auto it = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == member; });
+  return it == members.end() ? nullptr : &*it;
+}
+
+// During downdelay the modes differ in the kernel: round robin passes over the member at once, xor keeps its share of
+// the flows and active-backup its active member until the delay ends.
+bool State::usable(const Member& m) const {
+  switch (params.mode) {
+    case Mode::balance_rr:
+      return m.link == Link::up && m.report.up;
+    case Mode::active_backup:
+      return m.link == Link::up || is_active(m);
+    case Mode::balance_xor:
+      return m.link == Link::up || m.link == Link::fail;
+  }
+  return false;
+}
+
+bool State::any_usable() const {
+  return std::any_of(members.begin(), members.end(), [this](const Member& m) { return usable(m); });
+}
+
+bool State::inactive(const Member& m) const {
+  return params.mode == Mode::active_backup && !is_active(m) && !params.all_slaves_active;
+}
+
+TxTable State::table() const {
+  TxTable table;
+  table.mode = params.mode;
+  table.policy = params.policy;
+  table.packets_per_slave = params.packets_per_slave;
+  table.bond_index = index;
+  if (up) {
+    for (const Member& m : members) {
+      if (usable(m)) table.port[table.usable++] = m.port;
+    }
+    if (active) {
+      const Member* m = find(*active);
+      if (m != nullptr && usable(*m)) table.active = m->port;
+    }
+  }
+  table.seal();
+  return table;
+}
+
+View State::view() const {
+  View view{.table = table(), .up = up, .carrier = up && link_carrier, .active = active, .inactive = {}};
+  for (const Member& m : members) {
+    if (inactive(m)) view.inactive.push_back(m.port);
+  }
+  return view;
+}
+
+Changes State::since(const View& before, Log log) const {
+  const View now = view();
+  Changes changes;
+  changes.table = !same(before.table, now.table) || before.up != now.up || before.inactive != now.inactive;
+  changes.carrier = before.carrier != now.carrier;
+  changes.active_changed =
+      params.mode == Mode::active_backup && up && now.active.has_value() && before.active != now.active;
+  changes.log = std::move(log);
+  return changes;
+}
+
+std::string about(const Member& m, std::string_view text) {
+  return fmt::format("(slave {}): {}", m.name, text);
+}
+
+std::string mac_text(const Mac& mac) {
+  return fmt::format("{:02x}", fmt::join(mac, ":"));
+}
+
+uint32_t known_speed(const LinkReport& report) {
+  return report.speed_mbps == UINT32_MAX ? 0 : report.speed_mbps;
+}
+
+}  // namespace xbond::bond
