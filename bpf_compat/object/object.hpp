@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,14 +45,22 @@ class Object {
   // XDP programs only, in the object's order.
   [[nodiscard]] std::span<const ProgramSpec> programs() const { return programs_; }
 
-  // `wanted` is a program or section name. Empty: the object must hold exactly one XDP program.
+  // `wanted` is a program or section name. Empty: the object must hold exactly one XDP program. A program whose type
+  // can't be deduced from its section is taken as XDP when it is named.
   // Errors list the programs there are. Owned by the Object.
   [[nodiscard]] Result<const ProgramSpec*> select(std::string_view wanted) const;
 
  private:
+  [[nodiscard]] Result<const ProgramSpec*> only() const;
+  [[nodiscard]] Result<const ProgramSpec*> usable(const ProgramSpec& program) const;
+  [[nodiscard]] std::string listing() const;
+
   std::string name_;
   std::vector<MapSpec> maps_;
   std::vector<ProgramSpec> programs_;
+  std::vector<ProgramSpec> untyped_;             // sections that say no type
+  std::vector<ProgramSpec> foreign_;             // programs of other types, without their instructions
+  std::map<std::string, std::string> unusable_;  // program name: why it can't run here
 };
 
 }  // namespace xbond::bpf
