@@ -1,0 +1,74 @@
+#include "bpf_compat/map/array_base.hpp"
+
+#include <fmt/format.h>
+#include <linux/bpf.h>
+
+#include <climits>
+#include <cstring>
+
+namespace xbond::bpf {
+namespace {
+
+constexpr uint32_t kCreateFlags = BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_RDONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY |
+                                  BPF_F_WRONLY_PROG | BPF_F_PRESERVE_ELEMS | BPF_F_INNER_MAP;
+
+bool has_both(uint32_t flags, uint32_t pair) {
+  return (flags & pair) == pair;
+}
+
+}  // namespace
+
+ArrayBase::ArrayBase(MapSpec spec, uint32_t cpus, Area area, size_t stride)
+    : Map(std::move(spec), cpus), area_(std::move(area)), stride_(stride) {}
+
+size_t ArrayBase::stride_of(const MapSpec& spec) {
+  return (size_t{spec.value_size} + 7) / 8 * 8;
+}
+
+Status ArrayBase::check_shape(const MapSpec& spec) {
+  if (spec.max_entries == 0) return fail(EINVAL, "max_entries is 0");
+  if (spec.key_size != sizeof(uint32_t))
+    return fail(EINVAL, fmt::format("key size is {}, an array's is 4", spec.key_size));
+  if (spec.value_size == 0) return fail(EINVAL, "value size is 0");
+  if (spec.value_size > INT_MAX) return fail(E2BIG, fmt::format("value size {} is too great", spec.value_size));
+  if ((spec.flags & ~kCreateFlags) != 0 || has_both(spec.flags, BPF_F_RDONLY | BPF_F_WRONLY) ||
+      has_both(spec.flags, BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG) || (spec.flags & BPF_F_PRESERVE_ELEMS) != 0)
+    return fail(EINVAL, fmt::format("flags {:#x} are not an array's", spec.flags));
+  return {};
+}
+
+uint32_t ArrayBase::index_of(const void* key) noexcept {
+  uint32_t index;
+  std::memcpy(&index, key, sizeof(index));
+  return index;
+}
+
+int ArrayBase::may_read() const noexcept {
+  return (spec().flags & BPF_F_WRONLY) != 0 ? -EPERM : 0;
+}
+
+int ArrayBase::may_write() const noexcept {
+  return spec().frozen || (spec().flags & BPF_F_RDONLY) != 0 ? -EPERM : 0;
+}
+
+int ArrayBase::erase(const void* /*key*/) noexcept {
+  return -EINVAL;  // an array's entries can't go away
+}
+
+int ArrayBase::copy_erase(std::span<const std::byte> key) {
+  if (const int rc = may_write(); rc != 0) return rc;
+  return key.size() == sizeof(uint32_t) ? erase(key.data()) : -EINVAL;
+}
+
+int ArrayBase::next_key(std::span<const std::byte> key, std::span<std::byte> next) {
+  if (const int rc = may_read(); rc != 0) return rc;
+  if ((!key.empty() && key.size() != sizeof(uint32_t)) || next.size() != sizeof(uint32_t)) return -EINVAL;
+  uint32_t index = 0;
+  // A key that is not there, like no key at all, leads to the first
+  if (!key.empty() && index_of(key.data()) < spec().max_entries) index = index_of(key.data()) + 1;
+  if (index == spec().max_entries) return -ENOENT;
+  std::memcpy(next.data(), &index, sizeof(index));
+  return 0;
+}
+
+}  // namespace xbond::bpf

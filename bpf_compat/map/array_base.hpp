@@ -1,0 +1,39 @@
+// What ARRAY and PERCPU_ARRAY share: keys 0 .. max_entries - 1, all of them always present, one block of values.
+#pragma once
+
+#include "bpf_compat/map/area.hpp"
+#include "bpf_compat/map/map.hpp"
+
+namespace xbond::bpf {
+
+class ArrayBase : public Map {
+ public:
+  // Bytes from one value to the next.
+  [[nodiscard]] size_t stride() const { return stride_; }
+
+  int erase(const void* key) noexcept override;
+  int copy_erase(std::span<const std::byte> key) override;
+  int next_key(std::span<const std::byte> key, std::span<std::byte> next) override;
+  [[nodiscard]] std::span<std::byte> values_range() noexcept override { return area_.bytes(); }
+
+ protected:
+  ArrayBase(MapSpec spec, uint32_t cpus, Area area, size_t stride);
+
+  // What the kernel asks of both kinds before it makes one. EINVAL, E2BIG.
+  static Status check_shape(const MapSpec& spec);
+  static size_t stride_of(const MapSpec& spec);
+
+  [[nodiscard]] std::byte* base() const { return area_.data(); }
+  // Index out of a key of 4 bytes, however aligned.
+  static uint32_t index_of(const void* key) noexcept;
+
+  // 0, or the errno of a control access before the key is looked at: the flags BPF_F_RDONLY and BPF_F_WRONLY, frozen.
+  [[nodiscard]] int may_read() const noexcept;
+  [[nodiscard]] int may_write() const noexcept;
+
+ private:
+  Area area_;
+  size_t stride_;
+};
+
+}  // namespace xbond::bpf

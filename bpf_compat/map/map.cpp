@@ -1,0 +1,50 @@
+#include "bpf_compat/map/map.hpp"
+
+#include <fmt/format.h>
+#include <linux/bpf.h>
+
+#include <atomic>
+
+#include "bpf_compat/map/array.hpp"
+#include "bpf_compat/map/names.hpp"
+#include "bpf_compat/map/percpu_array.hpp"
+
+namespace xbond::bpf {
+namespace {
+
+uint32_t next_id() {
+  static std::atomic<uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus) {
+  switch (spec.type) {
+    case BPF_MAP_TYPE_ARRAY:
+      return ArrayMap::create(spec, cpus);
+    case BPF_MAP_TYPE_PERCPU_ARRAY:
+      return PercpuArrayMap::create(spec, cpus);
+    default:
+      return fail(ENOTSUP, fmt::format("type {} is not supported by this version", map_type_name(spec.type)));
+  }
+}
+
+}  // namespace
+
+Map::Map(MapSpec spec, uint32_t cpus) : spec_(std::move(spec)), id_(next_id()), cpus_(cpus) {}
+
+bool Map::per_cpu() const {
+  return spec_.type == BPF_MAP_TYPE_PERCPU_ARRAY;
+}
+
+size_t Map::control_value_size() const {
+  return per_cpu() ? (size_t{spec_.value_size} + 7) / 8 * 8 * cpus_ : spec_.value_size;
+}
+
+Result<std::shared_ptr<Map>> Map::create(const MapSpec& spec, uint32_t cpus) {
+  if (cpus == 0) return fail(EINVAL, fmt::format("map {}: no CPU to hold values for", spec.name));
+  auto map = create_family(spec, cpus);
+  if (!map) return fail(map.error().code, fmt::format("map {}: {}", spec.name, map.error().text));
+  return map;
+}
+
+}  // namespace xbond::bpf
