@@ -237,5 +237,5 @@ start_bond() {
   wait_for 10 "the peer answers" ping -c 1 -W 1 10.1.1.2
 }
 
-active_member() { console show bond bond0 json | json "next((m['name'] for m in d['members'] if m['active']), 'none')"; }
+active_member() { console show bond bond0 json | json "next((m['name'] for m in d[0]['members'] if m['active']), 'none')"; }
 active_is() { [[ $(active_member) == "$1" ]]; }

@@ -6,6 +6,7 @@
                                                         names (hash modulo members), each capture in the file's order
     pcap.py frames OUT.pcap COUNT                       COUNT numbered UDP frames of 64 bytes
     pcap.py count FILE.pcap                             how many frames it holds
+    pcap.py same A.pcap B.pcap                          "N equal" when both hold the same N frames in the same order
 """
 import csv
 import socket
@@ -82,6 +83,9 @@ def main(arguments):
             write(out, numbered(int(count)))
         case ["count", path]:
             print(len(read(path)))
+        case ["same", first, second]:
+            frames, others = read(first), read(second)
+            print(f"{len(frames)} equal" if frames == others else f"{len(frames)} and {len(others)} frames, not the same")
         case _:
             print(__doc__, file=sys.stderr)
             return 2

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# A program from a distribution package does its job on the bond: xdp-filter drops one UDP port, which is set in its map
+# from the console, and lets everything else pass.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$@"
+need ping ethtool python3
+object=$distribution_objects/xdpfilt_dny_udp.o
+[[ -f $object ]] || skip "package libxdp1 (xdp-filter's objects) is not installed"
+
+step "given bond0 in active-backup with xdp-filter's deny-UDP program, a host behind it with two UDP services"
+two_members
+start_bond "mode=active-backup" --xdp "bond0=$object"
+"$tools/flow.py" echo 5001 &
+"$tools/flow.py" echo 5002 &
+answers() { on peer "$tools/flow.py" ping-udp 10.1.1.1 "$1"; }
+wait_for 5 "service 5001" answers 5001
+wait_for 5 "service 5002" answers 5002
+
+step "when port 5001 is denied as a destination in the map filter_ports"
+# xdp-filter's layout: the key is the port in network order; of the value, bit 1 says destination, bit 3 UDP, and the
+# bits from 6 on count hits. The map is per CPU: a value given once is set for all.
+console bpf map update bond0:filter_ports key hex 13 89 00 00 value hex 0a 00 00 00 00 00 00 00
+
+step "then 5001 is silent, 5002 answers and ping goes through"
+! answers 5001 || fail "port 5001 still answers"
+answers 5002 || fail "port 5002 does not answer"
+on peer ping -c 3 -i 0.1 -W 1 10.1.1.1 >/dev/null || fail "ping"
+
+step "then the program's own counters and the appliance's agree"
+console show xdp
+console bpf map dump bond0:xdp_stats_map
+dropped=$(console show stats json | json "sum(p['drops']['xdp_drop'] for p in d['ports'])")
+same "frames dropped by the program" "$dropped" 3
+
+step "when the entry is set to nothing, the port answers again"
+console bpf map update bond0:filter_ports key hex 13 89 00 00 value hex 00 00 00 00 00 00 00 00
+answers 5001 || fail "port 5001 does not answer"
+stop_xbond

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# A host behind the bond: what no program takes goes by PASS to the kernel's tap of the bond's name, and what the kernel
+# sends there leaves by the bond. Two kernels talk through it, with and without a program, in each mode.
+#
+#   pass_ping.sh active-backup|balance-rr|balance-xor
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$@"
+need ping nc ethtool python3
+mode=$1
+
+# ping_through FROM... TO: 20 echo requests, each answered once
+ping_through() {
+  local report
+  report=$("${@:1:$#-1}" ping -c 20 -i 0.02 -W 1 "${!#}") || fail "ping: $report"
+  matches "ping" "$report" "20 packets transmitted, 20 received, 0% packet loss"
+  [[ $report != *DUP!* ]] || fail "ping: duplicates: $report"
+}
+
+both_ways() {
+  ping_through 10.1.1.2
+  ping_through on peer 10.1.1.1
+  note "ping: 20 of 20 answered, in both directions"
+}
+
+# carry FROM.. -- TO.. : a megabyte by TCP from the one to the other's port 5000, unharmed
+transfer() {
+  local sender=$1 receiver=$2 address=$3
+  rm -f received
+  $receiver nc -l -p 5000 -w 5 >received &
+  local listener=$!
+  wait_for 5 "a listener" listening "$receiver"
+  $sender nc -N -w 5 "$address" 5000 <megabyte || fail "TCP to $address"
+  wait "$listener"
+  cmp megabyte received || fail "TCP to $address changed the data"
+}
+# shellcheck disable=SC2086  # an empty word is no word
+listening() { $1 ss -ltnH | grep -q :5000; }
+
+udp_answers() {
+  on peer "$tools/flow.py" echo 6000 &
+  local server=$!
+  wait_for 5 "UDP answers" "$tools/flow.py" ping-udp 10.1.1.2 6000
+  kill "$server"
+}
+
+step "given bond0 in $mode over two cables to a kernel host, no program"
+head -c 1000000 /dev/urandom >megabyte
+two_members
+start_bond "mode=$mode"
+
+step "then the hosts reach each other"
+both_ways
+transfer "" "on peer" 10.1.1.2
+transfer "on peer" "" 10.1.1.1
+udp_answers
+note "a megabyte by TCP in both directions and UDP"
+
+step "when a program that passes everything is attached"
+console xdp attach bond0 "$objects/xdp_count.o"
+
+step "then they still do, and the program has seen the frames"
+both_ways
+transfer "" "on peer" 10.1.1.2
+transfer "on peer" "" 10.1.1.1
+udp_answers
+seen=$(console bpf map lookup bond0:counts key u32 2)
+note "$seen"
+
+step "when it is detached, they still do"
+console xdp detach bond0
+both_ways
+
+step "then the counters of the bond's tap moved in both directions"
+console show stats
+stop_xbond
+! ip link show bond0 >/dev/null 2>&1 || fail "the tap outlives xbond"
