@@ -1,0 +1,47 @@
+// The packet path behind an rx burst: program, verdicts, the bond's receive rules. Thread: worker.
+#pragma once
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "bpf_compat/engine/program.hpp"
+#include "lib/bond/transmit.hpp"
+#include "lib/port/tx_buffer.hpp"
+#include "lib/xdp/counters.hpp"
+
+namespace xbond::xdp {
+
+inline constexpr uint16_t kMaxBonds = 32;
+
+// What a worker needs to know of a receiving port. Part of a snapshot: immutable once published.
+struct PortView {
+  uint16_t port = port::kNoPort;
+  uint32_t ifindex = 0;
+  bool polled = false;                    // started and administratively up
+  const bpf::Program* program = nullptr;  // its own or its bond's
+  const bond::TxTable* bond = nullptr;    // where XDP_TX goes; nullptr: a port by itself
+  bool bond_up = true;                    // administrative state of that bond
+  bool inactive = false;                  // PASS is dropped here (bond_handle_frame, should_deliver_exact_match)
+  std::span<rte_ring* const> to_host;     // by worker; empty: no tap
+};
+
+// All that one worker owns. Nothing of it is written by another thread.
+struct WorkerContext {
+  uint32_t cpu = 0;                                       // dense worker index, the CPU number that programs see
+  std::array<port::TxBuffer, RTE_MAX_ETHPORTS> tx;        // by ethdev port id
+  std::array<bond::LcoreState, kMaxBonds> bonds{};        // by TxTable::bond_index
+  std::array<PortCounters, RTE_MAX_ETHPORTS> counters{};  // by receiving port
+  // Scratch of one burst
+  std::array<bpf::XdpFrame, port::kMaxBurst> frames;
+  std::array<uint32_t, port::kMaxBurst> verdicts;
+  std::array<std::array<rte_mbuf*, port::kMaxBurst>, 6> bins;  // by verdict, the last for unknown values
+};
+
+// Takes the burst over: afterwards each frame is freed, in a tx buffer, or in the host ring. n <= port::kMaxBurst.
+void receive_burst(WorkerContext& worker, const PortView& view, uint16_t queue, rte_mbuf** pkts, uint16_t n) noexcept;
+
+}  // namespace xbond::xdp
