@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +30,8 @@ using Handler = std::function<Status(const Args& args, std::string& out)>;
 struct Command {
   // "show port info|stats|xstats|summary [PORT] [json]": lower-case words are literals, a|b|c one of them (bound under
   // the first one's name with the chosen word as value), UPPER-CASE placeholders, [x] optional, [x y]... repeated
-  // groups, NAME... one or more words.
+  // groups, NAME... one or more words. Choices may mix both (PORT|all, bound as PORT); @FILE takes only words that
+  // begin with @. Where a line can be read in several ways, literals win over placeholders.
   std::string syntax;
   std::string help;  // one line
   Handler run;
@@ -41,20 +43,30 @@ using Completer = std::function<std::vector<std::string>(const Args& so_far)>;
 
 class CommandTable {
  public:
+  // Holds "help [WORD...]" from the start.
+  CommandTable();
+
+  // A malformed syntax or a missing handler ends the process with a line that says so: it is an error in the program.
   void add(Command command);
   void completer(std::string placeholder, Completer candidates);
 
-  // Runs one line. Empty lines and comments (#) do nothing. Errors: unknown command (says the nearest ones), missing or
-  // surplus word (says the syntax), or the handler's.
+  // Runs one line; quotes and escapes as in tokenize.hpp. Empty lines and comments (#) do nothing. Errors: unknown
+  // command (says the nearest ones), missing or surplus word (says the syntax), or the handler's.
   Status run(std::string_view line, std::string& out) const;
-  // Candidates for the last word of `line` (empty last word after a blank: all that may follow).
+  // Candidates for the last word of `line` (empty last word after a blank: all that may follow), whole words, unquoted,
+  // sorted.
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
-  // Text of `help` (all, grouped by first word) or `help WORD...`.
+  // Text of `help` (all, grouped by first word) or `help WORD...`: the commands that begin so. Empty: none does.
   [[nodiscard]] std::string help(std::string_view prefix) const;
 
  private:
   struct Entry;
-  std::vector<Command> commands_;
+  [[nodiscard]] const Entry* match(std::span<const std::string> words, Args& args) const;
+  Status run_help(const Args& args, std::string& out) const;
+  void add_candidates(const Entry& entry, std::span<const std::string> words, std::string_view last,
+                      std::vector<std::string>& found) const;
+
+  std::vector<std::shared_ptr<const Entry>> entries_;
   std::map<std::string, Completer, std::less<>> completers_;
 };
 
