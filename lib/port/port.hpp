@@ -1,4 +1,6 @@
 // Ethdev ports, physical or virtual alike. Thread: control, unless a function says otherwise.
+// set_admin, set_mac and set_mtu may stop the device, for good or for a moment: meanwhile no worker may touch it and
+// nobody may call control_transmit. The caller sees to that (it takes the port from the workers first).
 #pragma once
 
 #include <rte_ethdev.h>
@@ -34,7 +36,7 @@ struct LinkState {
 struct Config {
   uint16_t workers = 1;  // how many lcores will poll and transmit
   uint16_t rxq = 0;      // 0: one per worker, within the driver's limit
-  uint16_t txq = 0;      // 0: one per worker and one for control, within the driver's limit
+  uint16_t txq = 0;      // in all; 0: one per worker and one for control, within the driver's limit
   uint16_t rxd = 1024;
   uint16_t txd = 1024;
   uint16_t mtu = 0;  // 0: leave the driver's
@@ -44,7 +46,10 @@ struct Config {
 class Port {
  public:
   // `device`: a DPDK port number ("0") or device name ("net_pcap0", "0000:3b:00.0"; probed if EAL has not yet).
-  // Errors: ENODEV no such port (says which there are), ENOTSUP / driver errno what could not be configured.
+  // `pool` (owned by the caller) outlives the port. What the driver lacks degrades with a notice each; fewer transmit
+  // queues than workers among them: tx_queues() says how many workers may use the port.
+  // Errors: ENODEV no such port (says which there are), EBUSY open already, EINVAL a value that the driver or the pool
+  // cannot take, ENOTSUP / driver errno what could not be configured.
   static Result<std::unique_ptr<Port>> open(std::string_view device, const Config& config, rte_mempool* pool,
                                             Notice notice);
   ~Port();
@@ -58,26 +63,29 @@ class Port {
   [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] uint16_t rx_queues() const { return rx_queues_; }
   [[nodiscard]] uint16_t tx_queues() const { return tx_queues_; }  // queues that workers use: [0, tx_queues)
-  // True where control has a tx queue of its own (queue number tx_queues()); else control_ring() is drained by worker
-  // 0.
+  // True where control has a tx queue of its own (queue number tx_queues()); else control_ring() (single producer and
+  // consumer, of mbufs) is drained by worker 0, in front of its own frames, to queue 0.
   [[nodiscard]] bool own_control_queue() const { return own_control_queue_; }
-  [[nodiscard]] rte_ring* control_ring() const { return control_ring_; }
+  [[nodiscard]] rte_ring* control_ring() const { return control_ring_.get(); }
 
   // Transmit by control (protocol thread only): takes the frame always. While `workers_stopped` the caller owns every
   // queue, so it sends directly; else by its own queue or the ring. False: dropped and freed.
   bool control_transmit(rte_mbuf* frame, bool workers_stopped) noexcept;
 
-  // Any thread, never blocks. Reads the driver, or the last operstate that the LinkWatch saw.
+  // Any thread, never blocks. Reads the driver, or the last operstate that the LinkWatch saw. Down while admin is down.
   [[nodiscard]] LinkState link() const noexcept;
 
   [[nodiscard]] bool admin_up() const { return admin_up_; }
-  Status set_admin(bool up);  // port start | stop
+  // port start | stop. Down: the device is stopped, its carrier goes too where the driver can do that (so that the
+  // partner sees it), control frames that wait are dropped.
+  Status set_admin(bool up);
 
   [[nodiscard]] Mac mac() const { return mac_; }                      // current
   [[nodiscard]] Mac permanent_mac() const { return permanent_mac_; }  // as the driver had it (or the random local one)
-  // ENOTSUP where the driver can't; the port keeps its address.
+  // ENOTSUP where the driver can't; the port keeps its address. EINVAL: a group address or zero.
   Status set_mac(const Mac& mac);
   [[nodiscard]] uint16_t mtu() const;
+  // Bytes of payload of an Ethernet frame. On failure the old MTU stays.
   Status set_mtu(uint16_t mtu);
   [[nodiscard]] bool promiscuous() const;
   Status set_promiscuous(bool on);
@@ -88,16 +96,35 @@ class Port {
   void operstate(bool up) noexcept;
 
  private:
+  friend class PortOpener;
+  struct RingDeleter {
+    void operator()(rte_ring* ring) const noexcept;
+  };
+
   Port() = default;
+  bool send(uint16_t queue, rte_mbuf* frame) noexcept;
+  void drain_control_ring(bool transmit) noexcept;
+  Status start();
+  Status stop();
+  [[nodiscard]] Error refusal(int code, const std::string& what) const;
+  [[nodiscard]] LinkState poll_link() const noexcept;
+  // Runs `apply` (0 or a negative errno), with the device stopped where the driver says EBUSY; see restart.hpp.
+  Status reconfigure(const std::function<int()>& apply, const std::function<int()>& undo, const std::string& what);
+
   uint16_t id_ = UINT16_MAX;
   std::string name_, driver_, iface_;
   int socket_ = 0;
   uint16_t rx_queues_ = 0, tx_queues_ = 0;
+  uint16_t frame_room_ = 0;  // bytes of frame that an mbuf of the pool holds
   bool own_control_queue_ = false;
-  rte_ring* control_ring_ = nullptr;
-  bool admin_up_ = false;
+  bool has_queues_ = false;  // the device may hold mbufs of the pool, so that it has to be closed
+  bool carrier_taken_ = false;
+  std::unique_ptr<rte_ring, RingDeleter> control_ring_;
+  std::atomic<bool> admin_up_{false};
   Mac mac_{}, permanent_mac_{};
   std::atomic<bool> operstate_up_{true};
+  mutable std::atomic_flag polling_;
+  mutable std::atomic<uint64_t> polled_{0};
 };
 
 }  // namespace xbond::port
