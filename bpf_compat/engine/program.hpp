@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,7 +38,8 @@ std::string_view engine_name(EngineKind kind);
 struct LoadOptions {
   EngineKind engine = EngineKind::automatic;
   uint32_t cpus = 1;  // workers; CPU numbers that programs see are below it
-  // Maps to take over instead of making new ones: used when name and shape match (values survive a program swap).
+  // Maps to take over instead of making new ones: used when name and shape match (values survive a program swap). Data
+  // sections are part of the code and are always made new.
   std::span<const std::shared_ptr<Map>> reuse = {};
 };
 
@@ -65,6 +67,18 @@ class Program {
   // whose run breaks a rule at run time (bad access, instruction budget) gets XDP_ABORTED.
   // `cpu` is the worker's dense index. No allocation, no lock, no system call.
   virtual void run_burst(std::span<XdpFrame> frames, uint32_t* verdicts, uint32_t cpu) const noexcept = 0;
+
+  // Runs that broke a rule, over all workers, and the last one's reason ("instruction 12: read outside …"; empty when
+  // there was none). Control thread.
+  struct Faults {
+    uint64_t count = 0;
+    std::string last;
+  };
+  [[nodiscard]] virtual Faults faults() const = 0;
+
+  // Gives each line of bpf_trace_printk since the last call to `sink`, and returns how many were lost so far because
+  // the program wrote too fast or no one asked in time. Control, one thread at a time.
+  virtual uint64_t drain_trace(const std::function<void(std::string_view)>& sink) const = 0;
 
  protected:
   Program() = default;

@@ -1,0 +1,103 @@
+// One program run on one frame, and the memory that it may touch: its stack, the packet, map values. Helpers get this.
+// Lives on the worker's stack.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "bpf_compat/engine/bound_map.hpp"
+#include "bpf_compat/engine/cpu_state.hpp"
+#include "bpf_compat/engine/program.hpp"
+
+namespace xbond::bpf {
+
+// Bytes that a program may touch, as numbers: what a program computes is no pointer until it has been checked.
+struct Region {
+  uintptr_t low = 0;
+  size_t size = 0;
+
+  [[nodiscard]] bool holds(uint64_t address, size_t bytes) const {
+    const uint64_t offset = address - low;
+    return offset < size && bytes <= size - offset;
+  }
+};
+
+class Run {
+ public:
+  Run(std::span<const BoundMap> maps, CpuState& cpu_state, uint32_t on_cpu)
+      : state(cpu_state), cpu(on_cpu), maps_(maps) {}
+
+  // Takes the frame's bounds anew: at the start, and after a helper moved them.
+  void set_frame(XdpFrame& to) {
+    frame = &to;
+    packet = {reinterpret_cast<uintptr_t>(to.data_meta), static_cast<size_t>(to.data_end - to.data_meta)};
+  }
+
+  // The number that stands for the context in a program; nothing is ever read there.
+  [[nodiscard]] uint64_t context() const { return reinterpret_cast<uintptr_t>(&context_); }
+  [[nodiscard]] bool in_context(uint64_t address) const { return address - context() < sizeof(xdp_md); }
+
+  // Null where not all of the bytes may be read (written) by the program; `fault` then says why. `bytes` > 0.
+  const std::byte* readable(uint64_t address, size_t bytes) {
+    if (stack.holds(address, bytes) || packet.holds(address, bytes) || value_read_.holds(address, bytes))
+      return pointer(address);
+    return find_value(address, bytes, false) ? pointer(address) : nullptr;
+  }
+  std::byte* writable(uint64_t address, size_t bytes) {
+    if (stack.holds(address, bytes) || packet.holds(address, bytes) || value_write_.holds(address, bytes))
+      return pointer(address);
+    return find_value(address, bytes, true) ? pointer(address) : nullptr;
+  }
+  // As writable(), without the packet, which the kernel does not allow atomics on.
+  std::byte* atomic(uint64_t address, size_t bytes) {
+    if (address % bytes != 0 || packet.holds(address, 1)) {
+      fault = Fault::atomic;
+      return nullptr;
+    }
+    return writable(address, bytes);
+  }
+
+  // The map that `address` stands for; null when it is none.
+  [[nodiscard]] const BoundMap* map(uint64_t address) const {
+    const uint64_t offset = address - reinterpret_cast<uintptr_t>(maps_.data());
+    return offset < maps_.size_bytes() && offset % sizeof(BoundMap) == 0 ? &maps_[offset / sizeof(BoundMap)] : nullptr;
+  }
+
+  // A look-up's result is what the program touches next: remembers it, so that checking that access is one comparison.
+  uint64_t found(const BoundMap& map, std::byte* value) {
+    const Region region{reinterpret_cast<uintptr_t>(value), map.value_size};
+    value_read_ = map.readable ? region : Region{};
+    value_write_ = map.writable ? region : Region{};
+    return region.low;
+  }
+
+  uint64_t fail(Fault why) {
+    fault = why;
+    return 0;
+  }
+
+  CpuState& state;
+  uint32_t cpu;
+  XdpFrame* frame = nullptr;
+  Region stack;   // the frames in use
+  Region packet;  // metadata included
+  Fault fault = Fault::none;
+
+ private:
+  static std::byte* pointer(uint64_t address) {
+    return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): checked to be in a region
+  }
+
+  // The slow way: looks through the maps. Sets `fault` when it fails.
+  bool find_value(uint64_t address, size_t bytes, bool write);
+
+  std::span<const BoundMap> maps_;
+  Region value_read_;
+  Region value_write_;
+  xdp_md context_{};
+};
+
+}  // namespace xbond::bpf
