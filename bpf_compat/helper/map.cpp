@@ -1,0 +1,63 @@
+// Look-up, update and delete.
+#include <cerrno>
+#include <cstring>
+
+#include "bpf_compat/engine/run.hpp"
+#include "bpf_compat/helper/helper.hpp"
+
+namespace xbond::bpf {
+namespace {
+
+struct Target {
+  const BoundMap* map = nullptr;
+  const std::byte* key = nullptr;
+};
+
+// The map in r1 and its key in r2. A null map when one of them is not what it has to be.
+Target target(Run& run, const uint64_t* r) {
+  const auto* map = run.map(r[1]);
+  if (!map) {
+    run.fail(Fault::helper_map);
+    return {};
+  }
+  const auto* key = run.readable(r[2], map->key_size);
+  if (!key) {
+    run.fail(Fault::helper_read);
+    return {};
+  }
+  return {map, key};
+}
+
+// Families of this version take no lock and do not allocate; the key has four bytes.
+std::byte* find(const BoundMap& map, const std::byte* key, uint32_t cpu) {
+  uint32_t index;
+  std::memcpy(&index, key, sizeof(index));
+  return index < map.max_entries ? map.value(index, cpu) : nullptr;
+}
+
+}  // namespace
+
+uint64_t map_lookup_elem(Run& run, const uint64_t* r) {
+  const auto [map, key] = target(run, r);
+  if (!map) return 0;
+  auto* value = find(*map, key, run.cpu);
+  return value ? run.found(*map, value) : 0;
+}
+
+uint64_t map_update_elem(Run& run, const uint64_t* r) {
+  const auto [map, key] = target(run, r);
+  if (!map) return 0;
+  if (!map->writable) return run.fail(Fault::map_write);
+  const auto* value = run.readable(r[3], map->value_size);
+  if (!value) return run.fail(Fault::helper_read);
+  return static_cast<uint64_t>(int64_t{map->map->update(key, value, r[4], run.cpu)});
+}
+
+uint64_t map_delete_elem(Run& run, const uint64_t* r) {
+  const auto [map, key] = target(run, r);
+  if (!map) return 0;
+  if (!map->writable) return run.fail(Fault::map_write);
+  return static_cast<uint64_t>(int64_t{map->map->erase(key)});
+}
+
+}  // namespace xbond::bpf

@@ -1,0 +1,70 @@
+#include <linux/bpf.h>
+
+#include <array>
+#include <string_view>
+
+#include "bpf_compat/helper/helper.hpp"
+
+namespace xbond::bpf {
+namespace {
+
+#define XBOND_HELPER_NAME(name) "bpf_" #name
+constexpr std::array kNames = std::to_array<std::string_view>({__BPF_FUNC_MAPPER(XBOND_HELPER_NAME)});
+#undef XBOND_HELPER_NAME
+
+}  // namespace
+
+HelperCall find_helper(uint32_t number) {
+  switch (number) {
+    case BPF_FUNC_map_lookup_elem:
+      return map_lookup_elem;
+    case BPF_FUNC_map_update_elem:
+      return map_update_elem;
+    case BPF_FUNC_map_delete_elem:
+      return map_delete_elem;
+    case BPF_FUNC_ktime_get_ns:
+      return ktime_get_ns;
+    case BPF_FUNC_ktime_get_boot_ns:
+      return ktime_get_boot_ns;
+    case BPF_FUNC_ktime_get_coarse_ns:
+      return ktime_get_coarse_ns;
+    case BPF_FUNC_ktime_get_tai_ns:
+      return ktime_get_tai_ns;
+    case BPF_FUNC_jiffies64:
+      return jiffies64;
+    case BPF_FUNC_get_prandom_u32:
+      return get_prandom_u32;
+    case BPF_FUNC_get_smp_processor_id:
+      return get_smp_processor_id;
+    case BPF_FUNC_trace_printk:
+      return trace_printk;
+    case BPF_FUNC_trace_vprintk:
+      return trace_vprintk;
+    case BPF_FUNC_csum_diff:
+      return csum_diff;
+    case BPF_FUNC_xdp_adjust_head:
+      return xdp_adjust_head;
+    case BPF_FUNC_xdp_adjust_tail:
+      return xdp_adjust_tail;
+    case BPF_FUNC_xdp_adjust_meta:
+      return xdp_adjust_meta;
+    case BPF_FUNC_xdp_get_buff_len:
+      return xdp_get_buff_len;
+    case BPF_FUNC_xdp_load_bytes:
+      return xdp_load_bytes;
+    case BPF_FUNC_xdp_store_bytes:
+      return xdp_store_bytes;
+    default:
+      return nullptr;
+  }
+}
+
+std::string helper_name(uint32_t number) {
+  return number != 0 && number < kNames.size() ? std::string(kNames[number]) : std::string();
+}
+
+bool helper_traces(uint32_t number) {
+  return number == BPF_FUNC_trace_printk || number == BPF_FUNC_trace_vprintk;
+}
+
+}  // namespace xbond::bpf
