@@ -1,0 +1,287 @@
+#include "app/xbond/appliance.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rte_lcore.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+namespace xbond::app {
+namespace {
+
+// How long a worker may take for one round before control gives up waiting for it.
+constexpr auto kRoundLimit = std::chrono::seconds(2);
+
+}  // namespace
+
+Appliance::~Appliance() {
+  if (pool_ != nullptr) {
+    pool_->stop();
+  }
+  if (protocol_ != nullptr) {
+    protocol_->stop();
+  }
+  host_.reset();  // its thread may still post; the protocol thread's queue outlives it
+  for (const auto& port : ports_) {
+    if (watch_ != nullptr) {
+      watch_->remove(*port);
+    }
+  }
+}
+
+Status Appliance::start() {
+  if (pool_->running()) {
+    return fail(EALREADY, "already started");
+  }
+  // The hand-over of the tx queues: from here on the protocol thread uses its own queue or the ring.
+  with_core([](Core& core) { core.workers_stopped(false); });
+  Status ok = pool_->start();
+  if (!ok) {
+    with_core([](Core& core) { core.workers_stopped(true); });
+  }
+  return ok;
+}
+
+Status Appliance::stop() {
+  if (!pool_->running()) {
+    return fail(EALREADY, "not started");
+  }
+  pool_->stop();
+  with_core([](Core& core) { core.workers_stopped(true); });
+  return {};
+}
+
+// --- names
+
+Result<const Device*> Appliance::find(std::string_view name) const {
+  uint16_t number = 0;
+  const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool numeric = ec == std::errc() && end == name.data() + name.size();
+  for (const Device& device : devices_) {
+    if (device.name == name || (numeric && device.port != nullptr && device.port->id() == number)) {
+      return &device;
+    }
+  }
+  std::vector<std::string_view> names;
+  for (const Device& device : devices_) {
+    names.push_back(device.name);
+  }
+  return fail(ENODEV, fmt::format("no bond or port \"{}\"; there are: {}", name, fmt::join(names, ", ")));
+}
+
+Result<const Device*> Appliance::find_port(std::string_view name) const {
+  auto device = find(name);
+  if (device.ok() && device.value()->port == nullptr) {
+    return fail(ENODEV, fmt::format("{} is a bond, not a port", name));
+  }
+  return device;
+}
+
+Result<const Device*> Appliance::find_bond(std::string_view name) const {
+  auto device = find(name);
+  if (device.ok() && device.value()->port != nullptr) {
+    return fail(ENODEV, fmt::format("{} is a port, not a bond", name));
+  }
+  return device;
+}
+
+std::vector<port::Port*> Appliance::ports_below(const Device& device) {
+  if (device.port != nullptr) {
+    return {device.port};
+  }
+  const auto ids = with_core([&](Core& core) {
+    const auto members = core.find_bond(device.name)->ports();
+    return std::vector<uint16_t>(members.begin(), members.end());
+  });
+  std::vector<port::Port*> ports;
+  for (const uint16_t id : ids) {
+    for (const auto& port : ports_) {
+      if (port->id() == id) {
+        ports.push_back(port.get());
+      }
+    }
+  }
+  return ports;
+}
+
+// --- programs
+
+Status Appliance::attach(const Device& target, const std::string& path, std::string_view program, bool force) {
+  // The rules first: a refusal must not cost a load.
+  if (Status ok = with_core([&](Core& core) { return core.check_attach(target.ifindex, force); }); !ok) {
+    return ok;
+  }
+  auto object = bpf::Object::open(path);
+  if (!object) {
+    return object.error();
+  }
+  auto spec = object->select(program);
+  if (!spec) {
+    return spec.error();
+  }
+  const xdp::ProgramRef old = this->program(target);
+  bpf::LoadOptions load;
+  load.engine = engine_;
+  load.cpus = static_cast<uint32_t>(pool_->workers().size());
+  if (old != nullptr) {
+    load.reuse = old->maps();
+  }
+  auto loaded = bpf::Program::load(*object, *spec.value(), load);
+  if (!loaded) {
+    return loaded.error();
+  }
+  AttachedInfo info{.object = path, .baseline = {}};
+  for (const port::Port* port : ports_below(target)) {
+    info.baseline[port->id()] = raw_counters(port->id());
+  }
+  if (Status ok = with_core([&](Core& core) { return core.attach(target.ifindex, loaded.value(), force); }); !ok) {
+    return ok;
+  }
+  attached_[target.name] = std::move(info);
+  return {};
+}
+
+Status Appliance::detach(const Device& target) {
+  Status ok = with_core([&](Core& core) { return core.detach(target.ifindex); });
+  if (ok) {
+    attached_.erase(target.name);
+  }
+  return ok;
+}
+
+std::shared_ptr<const bpf::Program> Appliance::program(const Device& target) {
+  return with_core([&](Core& core) { return core.own_program(target.ifindex); });
+}
+
+const AttachedInfo* Appliance::attached(const std::string& device) const {
+  const auto it = attached_.find(device);
+  return it == attached_.end() ? nullptr : &it->second;
+}
+
+// --- ports
+
+bool Appliance::wait_for_workers(uint64_t token) {
+  const auto deadline = std::chrono::steady_clock::now() + kRoundLimit;
+  while (!qsbr_->passed(token)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
+
+Status Appliance::reconfigure(const Device& device, const std::function<Status(port::Port&)>& change) {
+  const std::lock_guard lock(devices_mutex_);
+  port::Port& port = *device.port;
+  const bool was_up = port.admin_up();
+  const auto set_polled = [&](bool polled) {
+    return with_core([&](Core& core) {
+      core.set_polled(port.id(), polled);
+      return published_->token();
+    });
+  };
+  if (!wait_for_workers(set_polled(false))) {
+    (void)set_polled(was_up);
+    return fail(EBUSY, fmt::format("{}: a worker did not leave the port within 2 s; nothing changed", device.name));
+  }
+  Status result = change(port);
+  (void)set_polled(port.admin_up());
+  return result;
+}
+
+Status Appliance::set_port_admin(const Device& device, bool up) {
+  if (device.port->admin_up() == up) {
+    return {};
+  }
+  return reconfigure(device, [up](port::Port& port) { return port.set_admin(up); });
+}
+
+// --- counters
+
+namespace {
+
+void add(xdp::PortCounters& sum, const xdp::PortCounters& counters) {
+  sum.rx += port::read_counter(counters.rx);
+  sum.runs += port::read_counter(counters.runs);
+  sum.from_host += port::read_counter(counters.from_host);
+  for (size_t i = 0; i < sum.verdicts.size(); ++i) {
+    sum.verdicts[i] += port::read_counter(counters.verdicts[i]);
+  }
+  for (size_t i = 0; i < sum.drops.size(); ++i) {
+    sum.drops[i] += port::read_counter(counters.drops[i]);
+  }
+}
+
+}  // namespace
+
+xdp::PortCounters subtract(xdp::PortCounters from, const xdp::PortCounters& what) {
+  from.rx -= what.rx;
+  from.runs -= what.runs;
+  from.from_host -= what.from_host;
+  for (size_t i = 0; i < from.verdicts.size(); ++i) {
+    from.verdicts[i] -= what.verdicts[i];
+  }
+  for (size_t i = 0; i < from.drops.size(); ++i) {
+    from.drops[i] -= what.drops[i];
+  }
+  return from;
+}
+
+xdp::PortCounters Appliance::raw_counters(uint16_t port) const {
+  xdp::PortCounters sum;
+  for (const auto& worker : pool_->workers()) {
+    add(sum, worker->context().counters[port]);
+  }
+  return sum;
+}
+
+xdp::PortCounters Appliance::counters(uint16_t port) const {
+  const auto it = cleared_.find(port);
+  return it == cleared_.end() ? raw_counters(port) : subtract(raw_counters(port), it->second);
+}
+
+xdp::PortCounters Appliance::counters_since_attach(uint16_t port, const AttachedInfo& info) const {
+  const auto it = info.baseline.find(port);
+  return it == info.baseline.end() ? raw_counters(port) : subtract(raw_counters(port), it->second);
+}
+
+Appliance::TxCounters Appliance::raw_tx(uint16_t port) const {
+  TxCounters sum;
+  for (const auto& worker : pool_->workers()) {
+    sum.sent += port::read_counter(worker->context().tx[port].sent);
+    sum.dropped += port::read_counter(worker->context().tx[port].dropped);
+  }
+  return sum;
+}
+
+Appliance::TxCounters Appliance::tx_counters(uint16_t port) const {
+  TxCounters now = raw_tx(port);
+  if (const auto it = cleared_tx_.find(port); it != cleared_tx_.end()) {
+    now.sent -= it->second.sent;
+    now.dropped -= it->second.dropped;
+  }
+  return now;
+}
+
+host::Counters Appliance::host_counters(const Device& device) const {
+  const auto it = taps_.find(device.name);
+  return it == taps_.end() ? host::Counters{} : host_->counters(it->second);
+}
+
+bool Appliance::has_tap(const Device& device) const {
+  return taps_.contains(device.name);
+}
+
+void Appliance::clear_stats() {
+  for (const auto& port : ports_) {
+    cleared_[port->id()] = raw_counters(port->id());
+    cleared_tx_[port->id()] = raw_tx(port->id());
+    rte_eth_stats_reset(port->id());
+    rte_eth_xstats_reset(port->id());
+  }
+}
+
+}  // namespace xbond::app

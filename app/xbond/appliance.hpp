@@ -1,0 +1,116 @@
+// The running appliance: ports, bonds, taps, workers and threads, built from the options. Commands speak to it.
+// Thread: control (creation and destruction: main).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/xbond/core.hpp"
+#include "app/xbond/options.hpp"
+#include "app/xbond/protocol_thread.hpp"
+#include "bpf_compat/result.hpp"
+#include "lib/dataplane/worker_pool.hpp"
+#include "lib/port/eal.hpp"
+#include "lib/port/link_watch.hpp"
+
+namespace xbond::app {
+
+// A netdevice of the appliance, as users name it.
+struct Device {
+  std::string name;
+  uint32_t ifindex;
+  port::Port* port = nullptr;  // nullptr: a bond
+};
+
+// One attached program as control remembers it.
+struct AttachedInfo {
+  std::string object;                              // path
+  std::map<uint16_t, xdp::PortCounters> baseline;  // by port, at attach time: its counters start from 0
+};
+
+class Appliance {
+ public:
+  // EAL is up. Opens every port, makes bonds and taps, attaches the programs. Errors: one line; nothing is left behind.
+  static Result<std::unique_ptr<Appliance>> create(const Options& options, port::Notice notice);
+  ~Appliance();
+  Appliance(const Appliance&) = delete;
+  Appliance& operator=(const Appliance&) = delete;
+
+  Status start();
+  Status stop();
+  [[nodiscard]] bool started() const { return pool_->running(); }
+  dataplane::WorkerPool& workers() { return *pool_; }
+  [[nodiscard]] size_t port_count() const { return ports_.size(); }
+
+  // --- names. find() takes a device name or a DPDK port number. Errors list the devices there are.
+  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  [[nodiscard]] Result<const Device*> find(std::string_view name) const;
+  [[nodiscard]] Result<const Device*> find_port(std::string_view name) const;
+  [[nodiscard]] Result<const Device*> find_bond(std::string_view name) const;
+  // The ports below: a port itself, a bond's members in order.
+  [[nodiscard]] std::vector<port::Port*> ports_below(const Device& device);
+
+  // Runs `fn(Core&)` on the protocol thread and returns its result.
+  template <class Fn>
+  auto with_core(Fn fn) {
+    return protocol_->call([this, fn = std::move(fn)]() mutable { return fn(*core_); });
+  }
+
+  // --- programs
+  Status attach(const Device& target, const std::string& object, std::string_view program, bool force);
+  Status detach(const Device& target);
+  [[nodiscard]] std::shared_ptr<const bpf::Program> program(const Device& target);
+  [[nodiscard]] const AttachedInfo* attached(const std::string& device) const;
+
+  // --- ports
+  Status set_port_admin(const Device& device, bool up);
+  // Other reconfiguration of a port (MAC, MTU, promiscuous …) under the device lock, workers away from it.
+  Status reconfigure(const Device& device, const std::function<Status(port::Port&)>& change);
+
+  // --- counters, summed over workers, since `clear stats`
+  [[nodiscard]] xdp::PortCounters counters(uint16_t port) const;
+  [[nodiscard]] xdp::PortCounters counters_since_attach(uint16_t port, const AttachedInfo& info) const;
+  struct TxCounters {
+    uint64_t sent = 0, dropped = 0;
+  };
+  [[nodiscard]] TxCounters tx_counters(uint16_t port) const;
+  [[nodiscard]] bool has_tap(const Device& device) const;
+  [[nodiscard]] host::Counters host_counters(const Device& device) const;
+  void clear_stats();
+
+ private:
+  Appliance() = default;
+  Status open_ports(const Options& options, const port::Notice& notice);
+  Status make_workers(const Options& options, const port::Notice& notice);
+  Status make_devices(const Options& options, const port::Notice& notice);
+  TapRef make_tap(const std::string& name, const port::Mac& mac, uint16_t mtu, const port::Notice& notice);
+  [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
+  [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
+  bool wait_for_workers(uint64_t token);
+
+  // Destroyed from the bottom up: threads first, then what they use.
+  port::Pool mbufs_;
+  std::vector<std::unique_ptr<port::Port>> ports_;
+  std::unique_ptr<dataplane::Qsbr> qsbr_;
+  std::unique_ptr<dataplane::Published> published_;
+  std::unique_ptr<port::LinkWatch> watch_;
+  std::mutex devices_mutex_;
+  std::unique_ptr<ProtocolThread> protocol_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<host::Host> host_;
+  std::unique_ptr<dataplane::WorkerPool> pool_;
+
+  std::vector<Device> devices_;
+  std::map<std::string, uint32_t> taps_;  // device name -> tap handle
+  std::map<std::string, AttachedInfo> attached_;
+  bpf::EngineKind engine_ = bpf::EngineKind::automatic;
+  std::map<uint16_t, xdp::PortCounters> cleared_;
+  std::map<uint16_t, TxCounters> cleared_tx_;
+};
+
+}  // namespace xbond::app

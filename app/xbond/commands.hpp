@@ -1,0 +1,26 @@
+// What the console can do: every command of the appliance, in files by topic. Thread: control.
+#pragma once
+
+#include <functional>
+
+#include "app/xbond/appliance.hpp"
+#include "lib/control/command.hpp"
+
+namespace xbond::app {
+
+// `quit` asks the control loop to end. The appliance outlives the table.
+void add_commands(control::CommandTable& table, Appliance& appliance, std::function<void()> quit);
+
+// Its parts
+void add_port_commands(control::CommandTable& table, Appliance& appliance);   // show port, port start, set port
+void add_bond_commands(control::CommandTable& table, Appliance& appliance);   // show bond, set bond, bond hash
+void add_xdp_commands(control::CommandTable& table, Appliance& appliance);    // xdp attach, show xdp
+void add_map_commands(control::CommandTable& table, Appliance& appliance);    // bpf map
+void add_stats_commands(control::CommandTable& table, Appliance& appliance);  // show stats, show drops, clear stats
+
+// The counters of `show stats`, also printed at the end and every --stats-period.
+std::string stats_text(Appliance& appliance);
+
+std::string mac_text(const port::Mac& mac);
+
+}  // namespace xbond::app

@@ -1,0 +1,331 @@
+#include "app/xbond/core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/xbond/announce.hpp"
+#include "app/xbond/protocol_thread.hpp"
+
+namespace xbond::app {
+namespace {
+
+// Links of ports outside a bond, and retries: Linux's default miimon.
+constexpr uint64_t kIdlePollMs = 100;
+
+bond::LinkReport report(const port::Port& port) {
+  const port::LinkState link = port.link();
+  return {.up = link.up, .speed_mbps = link.speed_mbps, .full_duplex = link.full_duplex};
+}
+
+}  // namespace
+
+void Core::add_port(port::Port& port, uint32_t ifindex, TapRef tap) {
+  ports_.insert_or_assign(port.id(), PortEntry{&port, ifindex, std::move(tap)});
+  attachments_.add_device(ifindex);
+}
+
+Status Core::add_bond(bond::Bond bond, uint32_t ifindex, TapRef tap) {
+  if (entry(bond.name()) != nullptr) {
+    return fail(EEXIST, fmt::format("bond {} exists already", bond.name()));
+  }
+  attachments_.add_device(ifindex);
+  bonds_.push_back(std::make_unique<BondEntry>(BondEntry{std::move(bond), ifindex, std::move(tap)}));
+  return {};
+}
+
+Core::BondEntry* Core::entry(std::string_view name) {
+  const auto it = std::find_if(bonds_.begin(), bonds_.end(), [&](const auto& b) { return b->bond.name() == name; });
+  return it == bonds_.end() ? nullptr : it->get();
+}
+
+const bond::Bond* Core::find_bond(std::string_view name) const {
+  const BondEntry* found = const_cast<Core*>(this)->entry(name);
+  return found == nullptr ? nullptr : &found->bond;
+}
+
+const bond::Bond* Core::bond_of(uint16_t port) const {
+  for (const auto& b : bonds_) {
+    const auto members = b->bond.ports();
+    if (std::find(members.begin(), members.end(), port) != members.end()) {
+      return &b->bond;
+    }
+  }
+  return nullptr;
+}
+
+Status Core::enslave(std::string_view bond, port::Port& member) {
+  BondEntry* b = entry(bond);
+  if (b == nullptr) {
+    return fail(ENODEV, fmt::format("no bond {}", bond));
+  }
+  const uint32_t ifindex = ports_.at(member.id()).ifindex;
+  if (Status ok = attachments_.can_enslave(b->ifindex, ifindex); !ok) {
+    return ok;
+  }
+  auto changes = b->bond.add_member(
+      {.port = member.id(), .name = member.name(), .permanent_mac = member.permanent_mac(), .link = report(member)},
+      now_ms());
+  if (!changes) {
+    return changes.error();
+  }
+  (void)attachments_.enslave(b->ifindex, ifindex);
+  if (b->bond.ports().size() == 1) {
+    b->mac = member.permanent_mac();
+    if (setup_.host != nullptr && b->tap.handle != 0) {
+      (void)setup_.host->set_mac(b->tap.handle, b->mac);
+    }
+  }
+  if (Status ok = member.set_mac(b->mac); !ok && member.mac() != b->mac) {
+    // Frames to the bond's MAC still arrive where the device is promiscuous.
+    setup_.notice(fmt::format("{}: member {} keeps its own MAC address ({}); set to promiscuous instead", bond,
+                              member.name(), ok.error().text));
+    (void)member.set_promiscuous(true);
+  }
+  (void)member.set_allmulticast(true);
+  apply(*b, std::move(changes.value()));
+  return {};
+}
+
+Status Core::set_bond_option(std::string_view bond, std::string_view option, std::string_view value) {
+  BondEntry* b = entry(bond);
+  if (b == nullptr) {
+    return fail(ENODEV, fmt::format("no bond {}", bond));
+  }
+  auto changes = b->bond.set_option(option, value, now_ms());
+  if (!changes) {
+    return changes.error();
+  }
+  changes->table = true;  // whatever the option was, workers see the new state
+  apply(*b, std::move(changes.value()));
+  b->poll_at_ms = 0;
+  arm(now_ms());
+  return {};
+}
+
+Status Core::set_member_option(std::string_view bond, uint16_t port, std::string_view option, std::string_view value) {
+  BondEntry* b = entry(bond);
+  if (b == nullptr) {
+    return fail(ENODEV, fmt::format("no bond {}", bond));
+  }
+  auto changes = b->bond.set_member_option(port, option, value, now_ms());
+  if (!changes) {
+    return changes.error();
+  }
+  apply(*b, std::move(changes.value()));
+  return {};
+}
+
+Status Core::set_bond_up(std::string_view bond, bool up) {
+  BondEntry* b = entry(bond);
+  if (b == nullptr) {
+    return fail(ENODEV, fmt::format("no bond {}", bond));
+  }
+  bond::Changes changes = b->bond.set_up(up, now_ms());
+  changes.table = true;
+  apply(*b, std::move(changes));
+  return {};
+}
+
+void Core::set_polled(uint16_t port, bool polled) {
+  ports_.at(port).polled = polled;
+  links_changed();
+  publish();
+}
+
+Status Core::attach(uint32_t ifindex, xdp::ProgramRef program, bool force) {
+  if (Status ok = attachments_.attach(ifindex, std::move(program), force); !ok) {
+    return ok;
+  }
+  publish();
+  return {};
+}
+
+Status Core::detach(uint32_t ifindex) {
+  if (Status ok = attachments_.detach(ifindex); !ok) {
+    return ok;
+  }
+  publish();
+  return {};
+}
+
+// --- events
+
+void Core::apply(BondEntry& b, bond::Changes changes) {
+  for (const std::string& line : changes.log) {
+    setup_.notice(fmt::format("{}: {}", b.bond.name(), line));
+  }
+  if (changes.table || changes.active_changed) {
+    publish();
+  }
+  if (setup_.host != nullptr && b.tap.handle != 0) {
+    (void)setup_.host->set_carrier(b.tap.handle, b.bond.carrier());
+  }
+  if (changes.active_changed && b.bond.active().has_value()) {
+    b.announce_left = b.bond.announcements();
+    b.announce_at_ms = 0;
+    announce(b, now_ms());
+  }
+}
+
+void Core::poll_links(BondEntry& b, uint64_t now) {
+  const auto members = b.bond.ports();
+  // link() may change the member list's order of choice, never the list: still, copy what is walked.
+  const std::vector<uint16_t> ports(members.begin(), members.end());
+  for (const uint16_t id : ports) {
+    const PortEntry& member = ports_.at(id);
+    bond::LinkReport now_seen = report(*member.port);
+    now_seen.up = now_seen.up && member.polled;
+    apply(b, b.bond.link(id, now_seen, now));
+  }
+}
+
+void Core::poll_port_taps() {
+  for (auto& [id, port] : ports_) {
+    if (port.tap.handle == 0 || setup_.host == nullptr) {
+      continue;
+    }
+    const bool up = port.polled && port.port->link().up;
+    if (up != port.carrier) {
+      port.carrier = up;
+      (void)setup_.host->set_carrier(port.tap.handle, up);
+    }
+  }
+}
+
+void Core::links_changed() {
+  const uint64_t now = now_ms();
+  for (const auto& b : bonds_) {
+    poll_links(*b, now);
+  }
+  poll_port_taps();
+  arm(now);
+}
+
+void Core::timer() {
+  const uint64_t now = now_ms();
+  for (const auto& b : bonds_) {
+    if (now >= b->poll_at_ms) {
+      poll_links(*b, now);
+      b->poll_at_ms = now + (b->bond.miimon_ms() != 0 ? b->bond.miimon_ms() : kIdlePollMs);
+    }
+    if (const auto deadline = b->bond.next_deadline_ms(); deadline.has_value() && now >= *deadline) {
+      apply(*b, b->bond.tick(now));
+    }
+    if (b->announce_left != 0 && now >= b->announce_at_ms) {
+      announce(*b, now);
+    }
+  }
+  poll_port_taps();
+  setup_.published->reclaim();
+  std::vector<host::TapChange> again;
+  again.swap(postponed_);
+  for (const host::TapChange& change : again) {
+    tap_changed(change);
+  }
+  arm(now);
+}
+
+void Core::arm(uint64_t now) {
+  uint64_t next = now + kIdlePollMs;
+  for (const auto& b : bonds_) {
+    next = std::min(next, std::max(b->poll_at_ms, now + 1));
+    if (const auto deadline = b->bond.next_deadline_ms(); deadline.has_value()) {
+      next = std::min(next, std::max(*deadline, now + 1));
+    }
+    if (b->announce_left != 0) {
+      next = std::min(next, std::max(b->announce_at_ms, now + 1));
+    }
+  }
+  setup_.wake_at(next);
+}
+
+// bond_send_gratuitous_arp's job: peers learn which member the bond's addresses are behind now.
+void Core::announce(BondEntry& b, uint64_t now) {
+  if (b.announce_left == 0 || !b.bond.active().has_value()) {
+    return;
+  }
+  --b.announce_left;
+  b.announce_at_ms = now + std::max<uint64_t>(b.bond.miimon_ms(), 1);
+  port::Port& port = *ports_.at(*b.bond.active()).port;
+  for (rte_mbuf* frame : announcements(b.bond.name(), b.mac, setup_.pool)) {
+    (void)port.control_transmit(frame, workers_stopped_);
+  }
+}
+
+bool Core::set_bond_mac(BondEntry& b, const port::Mac& mac) {
+  const std::unique_lock lock(*setup_.devices, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return false;
+  }
+  b.mac = mac;
+  for (const uint16_t id : b.bond.ports()) {
+    port::Port& member = *ports_.at(id).port;
+    if (Status ok = member.set_mac(mac); !ok && member.mac() != mac) {
+      setup_.notice(fmt::format("{}: member {}: {}", b.bond.name(), member.name(), ok.error().text));
+    }
+  }
+  return true;
+}
+
+void Core::tap_changed(const host::TapChange& change) {
+  if (BondEntry* b = entry(change.name); b != nullptr) {
+    if (change.mac != b->mac && !set_bond_mac(*b, change.mac)) {
+      postponed_.push_back(change);
+    }
+    return;
+  }
+  for (auto& [id, port] : ports_) {
+    if (port.tap.handle == 0 || port.tap.name != change.name || change.mac == port.port->mac()) {
+      continue;
+    }
+    const std::unique_lock lock(*setup_.devices, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      postponed_.push_back(change);
+    } else if (Status ok = port.port->set_mac(change.mac); !ok) {
+      setup_.notice(fmt::format("{}: {}", change.name, ok.error().text));
+    }
+  }
+}
+
+// --- publication
+
+std::unique_ptr<dataplane::Snapshot> Core::build() const {
+  auto snapshot = std::make_unique<dataplane::Snapshot>();
+  for (const auto& [id, port] : ports_) {
+    xdp::PortView& view = snapshot->ports[id];
+    view.port = id;
+    view.ifindex = port.ifindex;
+    view.polled = port.polled;
+    view.to_host = port.tap.to_host;
+    if (xdp::ProgramRef program = attachments_.effective(port.ifindex); program != nullptr) {
+      view.program = program.get();
+      snapshot->keep.push_back(std::move(program));
+    }
+    if (port.tap.handle != 0) {
+      snapshot->hosts.push_back({.from_host = port.tap.from_host, .bond = nullptr, .up = port.polled, .port = id});
+    }
+  }
+  for (const auto& b : bonds_) {
+    auto table = std::make_shared<const bond::TxTable>(b->bond.table());
+    for (const uint16_t id : b->bond.ports()) {
+      xdp::PortView& view = snapshot->ports[id];
+      view.bond = table.get();
+      view.bond_up = b->bond.up();
+      view.inactive = b->bond.member_inactive(id);
+      view.to_host = b->tap.to_host;
+    }
+    if (b->tap.handle != 0 && !b->bond.ports().empty()) {
+      snapshot->hosts.push_back(
+          {.from_host = b->tap.from_host, .bond = table.get(), .up = b->bond.up(), .port = b->bond.ports().front()});
+    }
+    snapshot->keep.push_back(std::move(table));
+  }
+  return snapshot;
+}
+
+void Core::publish() {
+  setup_.published->publish(build());
+}
+
+}  // namespace xbond::app
