@@ -16,7 +16,6 @@ void enter(Port& port, MuxState to, Reason reason, Time now) noexcept {
 void detach(Port& port, Reason reason, Time now) noexcept {
   enter(port, MuxState::detached, reason, now);
   port.ntt = true;
-  port.ready = false;
   port.wait_while = kNever;
   port.actor.set(kSynchronization | kCollecting | kDistributing, false);
 }
@@ -47,9 +46,10 @@ void collect_and_distribute(Port& port, Reason reason, Time now) noexcept {
 }
 
 // Nobody of the aggregator is still waiting for others to join. Ports without a link don't hold up the rest.
-bool all_ready(const Aggregator& aggregator, const Ports& ports) noexcept {
-  return std::all_of(ports.begin(), ports.end(), [&aggregator](const auto& port) {
-    return port->aggregator != &aggregator || !port->running() || port->mux != MuxState::waiting || port->ready;
+bool all_ready(const Aggregator& aggregator, const Ports& ports, Time now) noexcept {
+  return std::all_of(ports.begin(), ports.end(), [&aggregator, now](const auto& port) {
+    return port->aggregator != &aggregator || !port->running() || port->mux != MuxState::waiting ||
+           now >= port->wait_while;
   });
 }
 
@@ -58,8 +58,7 @@ void wait_for_others(Port& port, const Ports& ports, Time now) noexcept {
     detach(port, Reason::not_selected, now);
     return;
   }
-  if (now >= port.wait_while) port.ready = true;
-  if (port.ready && port.aggregator != nullptr && all_ready(*port.aggregator, ports)) {
+  if (now >= port.wait_while && port.aggregator != nullptr && all_ready(*port.aggregator, ports, now)) {
     attach(port, Reason::wait_over, now);
   }
 }

@@ -43,9 +43,11 @@ void periodic_step(Port& port, Time now) noexcept {
     port.periodic_due = after(now, kFastPeriod);
     return;
   }
-  // From fast to slow only with the next PDU: it tells a partner that has just changed its rate that we are there,
-  // before 30 s of silence.
-  if (now >= port.periodic_due) {
+  // A present partner that changes to slow gets one more PDU at the fast time: its timer on us is still the short one.
+  if (port.periodic == PeriodicState::fast && !port.partner.has(kTimeout) && port.actor.has(kDefaulted)) {
+    enter(port, PeriodicState::slow, Reason::partner_slow, now);
+    port.periodic_due = after(now, kSlowPeriod);
+  } else if (now >= port.periodic_due) {
     transmit(port, port.periodic_due, now);
   } else if (port.periodic == PeriodicState::slow && port.partner.has(kTimeout)) {
     transmit(port, now, now);

@@ -45,7 +45,6 @@ struct Port {
   bool matched = false;              // the partner knows us
   bool ntt = false;                  // need to transmit
   bool churn_restart = false;        //
-  bool ready = false;                // READY_N: wait_while_timer ran out
   bool rate_unacknowledged = false;  // we asked for fast PDUs at run time; the partner has not heard it yet
   Aggregator own;                    // the one that this port brings along
   Aggregator* aggregator = nullptr;  // the one that it belongs to
