@@ -118,7 +118,10 @@ class InteractiveSession : public Session {
     }
     flush();
   }
-  void end_of_input() override { loop_.finish(); }
+  void end_of_input() override {
+    flush();
+    loop_.finish();
+  }
 
   void notice(const std::string& line) override {
     // A line that has wrapped can't be wiped by its last row: leave it and repeat it below.

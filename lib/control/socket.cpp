@@ -80,6 +80,8 @@ struct SocketServer::Client {
   bool more = false;    // whole lines may be left in `reader`
 
   [[nodiscard]] bool idle() const { return out.empty() && !more; }
+  // EPOLLOUT also brings the next turn for lines that are left over: the socket is writable then.
+  [[nodiscard]] uint32_t interest() const { return idle() ? EPOLLIN : EPOLLOUT; }
 };
 
 SocketServer::SocketServer(std::string path, const CommandTable& table, Fd listener)
@@ -124,15 +126,22 @@ Result<std::unique_ptr<SocketServer>> SocketServer::open(const std::string& path
 Status SocketServer::attach(EventLoop& loop) {
   detach();
   loop_ = &loop;
-  return loop.watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept_clients(); });
+  Status watched = loop.watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept_clients(); });
+  for (auto client = clients_.begin(); watched && client != clients_.end(); ++client) {
+    watched = watch(client->first, *client->second);
+  }
+  return watched;
 }
 
 void SocketServer::detach() {
   if (loop_ == nullptr) return;
   loop_->forget(listener_.get());
   for (const auto& [fd, client] : clients_) loop_->forget(fd);
-  clients_.clear();
   loop_ = nullptr;
+}
+
+Status SocketServer::watch(int fd, const Client& client) {
+  return loop_->watch(fd, client.interest(), [this, fd](uint32_t events) { serve(fd, events); });
 }
 
 void SocketServer::accept_clients() {
@@ -151,8 +160,8 @@ void SocketServer::admit(Fd connection) {
     return;
   }
   const int fd = connection.get();
-  if (!loop_->watch(fd, EPOLLIN, [this, fd](uint32_t events) { serve(fd, events); })) return;
-  clients_[fd] = std::make_unique<Client>(std::move(connection));
+  auto client = std::make_unique<Client>(std::move(connection));
+  if (watch(fd, *client)) clients_[fd] = std::move(client);
 }
 
 void SocketServer::serve(int fd, uint32_t events) {
@@ -223,8 +232,7 @@ void SocketServer::listen_or_close(int fd) {
     clients_.erase(found);
     return;
   }
-  // EPOLLOUT also brings the next turn for lines that are left over: the socket is writable then.
-  loop_->change(fd, client.idle() ? EPOLLIN : EPOLLOUT);
+  loop_->change(fd, client.interest());
 }
 
 }  // namespace xbond::control

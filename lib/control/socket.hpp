@@ -27,7 +27,7 @@ class SocketServer {
   SocketServer(const SocketServer&) = delete;
   SocketServer& operator=(const SocketServer&) = delete;
 
-  // `loop` must live until detach(). detach() hangs up on all clients; what they have sent is not run.
+  // `loop` must live until detach(). Between the two clients stay connected, but are not served.
   Status attach(EventLoop& loop);
   void detach();
 
@@ -36,6 +36,7 @@ class SocketServer {
   SocketServer(std::string path, const CommandTable& table, Fd listener);
   void accept_clients();
   void admit(Fd connection);
+  Status watch(int fd, const Client& client);
   void serve(int fd, uint32_t events);
   void receive(Client& client);
   void answer(Client& client);
