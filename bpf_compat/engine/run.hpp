@@ -4,6 +4,7 @@
 
 #include <linux/bpf.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,7 @@ class Run {
   void set_frame(XdpFrame& to) {
     frame = &to;
     packet = {reinterpret_cast<uintptr_t>(to.data_meta), static_cast<size_t>(to.data_end - to.data_meta)};
+    packet_inner_ = packet.size < kWidest ? 0 : packet.size - (kWidest - 1);
   }
 
   // The number that stands for the context in a program; nothing is ever read there.
@@ -42,12 +44,14 @@ class Run {
 
   // Null where not all of the bytes may be read (written) by the program; `fault` then says why. `bytes` > 0.
   const std::byte* readable(uint64_t address, size_t bytes) {
-    if (stack.holds(address, bytes) || packet.holds(address, bytes) || value_read_.holds(address, bytes))
+    if (in_packet_inner(address, bytes) || value_read_.holds(address, bytes) || stack.holds(address, bytes) ||
+        packet.holds(address, bytes))
       return pointer(address);
     return find_value(address, bytes, false) ? pointer(address) : nullptr;
   }
   std::byte* writable(uint64_t address, size_t bytes) {
-    if (stack.holds(address, bytes) || packet.holds(address, bytes) || value_write_.holds(address, bytes))
+    if (in_packet_inner(address, bytes) || value_write_.holds(address, bytes) || stack.holds(address, bytes) ||
+        packet.holds(address, bytes))
       return pointer(address);
     return find_value(address, bytes, true) ? pointer(address) : nullptr;
   }
@@ -91,13 +95,24 @@ class Run {
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): checked to be in a region
   }
 
+  // One comparison for nearly all packet accesses: those that would fit whatever their width.
+  [[nodiscard]] bool in_packet_inner(uint64_t address, size_t bytes) const {
+    return bytes <= kWidest && address - packet.low < packet_inner_;
+  }
+
   // The slow way: looks through the maps. Sets `fault` when it fails.
   bool find_value(uint64_t address, size_t bytes, bool write);
 
+  static constexpr size_t kWidest = 8;  // bytes of the widest instruction
+
   std::span<const BoundMap> maps_;
+  size_t packet_inner_ = 0;
   Region value_read_;
   Region value_write_;
+  // Nothing of a program's lies beside it, so that an access out by a little falls in neither
+  std::array<std::byte, 64> guard_before_{};
   xdp_md context_{};
+  std::array<std::byte, 64> guard_behind_{};
 };
 
 }  // namespace xbond::bpf

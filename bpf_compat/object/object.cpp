@@ -214,6 +214,14 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
   return object;
 }
 
+Object Object::of(std::string name, std::vector<MapSpec> maps, std::vector<ProgramSpec> programs) {
+  Object object;
+  object.name_ = std::move(name);
+  object.maps_ = std::move(maps);
+  object.programs_ = std::move(programs);
+  return object;
+}
+
 std::string Object::listing() const {
   std::string text = programs_.empty() ? "it has no XDP program" : fmt::format("it has {}", joined(programs_));
   if (!untyped_.empty()) text += fmt::format("; of no known type: {}", joined(untyped_));

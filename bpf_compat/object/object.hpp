@@ -39,6 +39,8 @@ class Object {
   // Errors: ENOENT no such file, EINVAL not an ELF object of BPF code, ENOTSUP a need that has no meaning here (named).
   static Result<Object> open(const std::string& path);
   static Result<Object> open(std::span<const std::byte> elf, std::string_view name);
+  // Of parts that come from elsewhere than a file. Instructions are checked by Program::load.
+  static Object of(std::string name, std::vector<MapSpec> maps, std::vector<ProgramSpec> programs);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::span<const MapSpec> maps() const { return maps_; }
