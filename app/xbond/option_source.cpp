@@ -30,7 +30,8 @@ constexpr int kStyle = style::unix_style & ~style::allow_guessing & ~style::allo
 
 std::vector<std::string> option_names() {
   std::vector<std::string> names;
-  for (const auto& option : OptionGroups().all().options()) names.push_back("--" + option->long_name());
+  const po::options_description all = OptionGroups().all();
+  for (const auto& option : all.options()) names.push_back("--" + option->long_name());
   return names;
 }
 
@@ -64,7 +65,6 @@ std::string syntax_error(const po::invalid_syntax& error) {
 Result<std::vector<po::option>> parse(const std::vector<std::string>& argv) {
   const po::options_description all = OptionGroups().all();
   try {
-    // The positional description is there to get stray words as such, not as Boost's "too many".
     return po::command_line_parser(argv).options(all).style(kStyle).run().options;
   } catch (const po::unknown_option& error) {
     return fail(EINVAL, unknown_option(error.get_option_name()));
@@ -121,6 +121,7 @@ Result<std::string> as_argument(std::string_view line) {
   }
   const size_t end = std::min(rest.find_first_of(" \t="), rest.size());
   const std::string name(rest.substr(0, end));
+  if (name.empty()) return fail(EINVAL, "an option's name is missing before =");
   rest = trimmed(rest.substr(end));
   const bool equals = rest.starts_with('=');
   if (equals) rest = trimmed(rest.substr(1));
@@ -138,7 +139,7 @@ Result<std::vector<Given>> from_line(const std::string& line, const std::string&
   return given_by({*argument}, where);
 }
 
-// Whole lines that the reader holds. Returns false at the reader's end.
+// Whole lines that the reader holds.
 Status take_lines(control::LineReader& reader, const std::string& path, std::vector<Given>& given) {
   std::string line;
   for (;;) {
