@@ -81,10 +81,10 @@ def judge(sent_path, received_path, first=None, last=None):
     ok = len(sent) > 0 and duplicates == 0 and reordered == 0
     outside = [number for number in lost if first is None or not first <= sent[number] <= last]
     if lost and first is not None:
-        after = [(sent[number] - first) / 1e6 for number in lost]
-        print(f"lost ones were sent {after[0]:.1f} to {after[-1]:.1f} ms after the cut; allowed: 0 to {(last - first) / 1e6:.1f} ms")
+        print(f"the lost were sent within {(sent[lost[-1]] - sent[lost[0]]) / 1e6:.1f} ms")
     if outside:
-        print(f"{len(outside)} were lost that should not: {outside[:10]}")
+        away = [max(first - sent[n], sent[n] - last) / 1e6 for n in outside] if first is not None else []
+        print(f"{len(outside)} were not under way: {outside[:10]}" + (f", up to {max(away):.1f} ms away" if away else ""))
     return 0 if ok and not outside else 1
 
 

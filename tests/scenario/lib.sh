@@ -53,6 +53,8 @@ work=/run/scenario
 mkdir -p "$work" /run/netns
 cd "$work"
 ip link set lo up
+# No packet that nobody sent: neighbour and multicast discovery would disturb counts.
+sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
 
 xbond_pid=
 finish() {
@@ -115,10 +117,13 @@ now_ns() { python3 -c 'import time; print(time.monotonic_ns())'; }
 host() {
   ip netns add "$1"
   ip -n "$1" link set lo up
+  on "$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
 }
 
 # on HOST COMMAND...
 on() { ip netns exec "$@"; }
+# exec_on HOST COMMAND... &: the same in the background; $! is then the command's own process
+exec_on() { exec ip netns exec "$@"; }
 
 # cable PORT HOST END: a veth from here (PORT, which DPDK takes) to END on HOST
 cable() {
@@ -126,11 +131,10 @@ cable() {
   # report a lost carrier.
   ip link add "$1" type veth peer name "$3"
   ip link set "$3" netns "$2"
-  # This side's stack must not answer what belongs to the appliance: no IPv6, no ARP, no packet whose way back is not
-  # this very interface.
-  sysctl -qw "net.ipv6.conf.$1.disable_ipv6=1" "net.ipv4.conf.$1.arp_ignore=8" "net.ipv4.conf.$1.rp_filter=1"
+  # This side's stack must not answer what belongs to the appliance: no ARP, no packet whose way back is not this very
+  # interface.
+  sysctl -qw "net.ipv4.conf.$1.arp_ignore=8" "net.ipv4.conf.$1.rp_filter=1"
   ip link set "$1" up
-  on "$2" sysctl -qw "net.ipv6.conf.$3.disable_ipv6=1"
   # A veth leaves checksums to hardware that is not there.
   on "$2" ethtool -K "$3" tx off tso off gso off >/dev/null 2>&1
   ip -n "$2" link set "$3" up
@@ -148,7 +152,6 @@ bridge() {
   done
   # What the bridge's host sends has its checksum computed in software, too.
   on "$on" ethtool -K br0 tx off tso off gso off >/dev/null 2>&1
-  on "$on" sysctl -qw net.ipv6.conf.br0.disable_ipv6=1
   ip -n "$on" link set br0 up
   ip -n "$on" address add "$address" dev br0
 }
@@ -191,7 +194,7 @@ console() {
   local answer
   answer=$(console_line "$*")
   [[ -z ${TRACE:-} ]] || printf '    %s\n' "${answer//$'\n'/$'\n'    }" >&2
-  printf '%s\n' "$answer"
+  [[ -z $answer ]] || printf '%s\n' "$answer"
 }
 
 # stop_xbond: as a user leaves; it must end by itself, with status 0

@@ -28,6 +28,6 @@ matches "show bond" "$(console show bond)" "Slave Interface: net_ring0"$'\n'"MII
 matches "why there is no tap" "$(<xbond.log)" "bond0.*(not permitted|CAP_NET_ADMIN|root)"
 
 step "then stop and quit end it cleanly"
-console stop
+same "answer to stop" "$(console stop)" stopped
 stop_xbond
 same "frames in the capture" "$("$tools/pcap.py" count out.pcap)" 100
