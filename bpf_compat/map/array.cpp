@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
+#include <climits>
+
 #include "bpf_compat/map/copy.hpp"
 
 namespace xbond::bpf {
 
 Result<std::shared_ptr<Map>> ArrayMap::create(const MapSpec& spec, uint32_t cpus) {
-  if (auto status = check_shape(spec); !status) return status.error();
+  if (auto status = check_shape(spec, 0, INT_MAX); !status) return status.error();
   if (spec.initial.size() > spec.value_size)
     return fail(EINVAL,
                 fmt::format("first value has {} bytes, value size is {}", spec.initial.size(), spec.value_size));

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
-#include <climits>
 #include <cstring>
 
 namespace xbond::bpf {
 namespace {
 
 constexpr uint32_t kCreateFlags = BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_RDONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY |
-                                  BPF_F_WRONLY_PROG | BPF_F_PRESERVE_ELEMS | BPF_F_INNER_MAP;
+                                  BPF_F_WRONLY_PROG | BPF_F_INNER_MAP;
 
 bool has_both(uint32_t flags, uint32_t pair) {
   return (flags & pair) == pair;
@@ -25,15 +24,17 @@ size_t ArrayBase::stride_of(const MapSpec& spec) {
   return (size_t{spec.value_size} + 7) / 8 * 8;
 }
 
-Status ArrayBase::check_shape(const MapSpec& spec) {
+Status ArrayBase::check_shape(const MapSpec& spec, uint32_t refused_flags, size_t max_value) {
   if (spec.max_entries == 0) return fail(EINVAL, "max_entries is 0");
   if (spec.key_size != sizeof(uint32_t))
     return fail(EINVAL, fmt::format("key size is {}, an array's is 4", spec.key_size));
   if (spec.value_size == 0) return fail(EINVAL, "value size is 0");
-  if (spec.value_size > INT_MAX) return fail(E2BIG, fmt::format("value size {} is too great", spec.value_size));
   if ((spec.flags & ~kCreateFlags) != 0 || has_both(spec.flags, BPF_F_RDONLY | BPF_F_WRONLY) ||
-      has_both(spec.flags, BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG) || (spec.flags & BPF_F_PRESERVE_ELEMS) != 0)
-    return fail(EINVAL, fmt::format("flags {:#x} are not an array's", spec.flags));
+      has_both(spec.flags, BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG) || (spec.flags & refused_flags) != 0)
+    return fail(EINVAL, fmt::format("flags {:#x} are not those of this type", spec.flags));
+  // After the flags: the errno of a spec that is wrong twice is the kernel's
+  if (spec.value_size > max_value)
+    return fail(E2BIG, fmt::format("value size {} is above {}, the limit of this type", spec.value_size, max_value));
   return {};
 }
 

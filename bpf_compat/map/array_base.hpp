@@ -20,7 +20,7 @@ class ArrayBase : public Map {
   ArrayBase(MapSpec spec, uint32_t cpus, Area area, size_t stride);
 
   // What the kernel asks of both kinds before it makes one. EINVAL, E2BIG.
-  static Status check_shape(const MapSpec& spec);
+  static Status check_shape(const MapSpec& spec, uint32_t refused_flags, size_t max_value);
   static size_t stride_of(const MapSpec& spec);
 
   [[nodiscard]] std::byte* base() const { return area_.data(); }

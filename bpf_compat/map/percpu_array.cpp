@@ -1,6 +1,5 @@
 #include "bpf_compat/map/percpu_array.hpp"
 
-#include <fmt/format.h>
 #include <linux/bpf.h>
 
 #include "bpf_compat/map/copy.hpp"
@@ -15,12 +14,9 @@ constexpr size_t kMaxValue = 32 * 1024;
 }  // namespace
 
 Result<std::shared_ptr<Map>> PercpuArrayMap::create(const MapSpec& spec, uint32_t cpus) {
-  if (auto status = check_shape(spec); !status) return status.error();
-  if ((spec.flags & (BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_INNER_MAP)) != 0)
-    return fail(EINVAL, fmt::format("flags {:#x} are not a per-CPU array's", spec.flags));
+  constexpr uint32_t kRefused = BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_INNER_MAP;
+  if (auto status = check_shape(spec, kRefused, kMaxValue); !status) return status.error();
   const size_t stride = stride_of(spec);
-  if (stride > kMaxValue)
-    return fail(E2BIG, fmt::format("value size {} is above {}, the limit of per-CPU maps", spec.value_size, kMaxValue));
   const size_t plane = (stride * spec.max_entries + kPage - 1) / kPage * kPage;
   auto area = Area::allocate(plane * cpus);
   if (!area) return area.error();
