@@ -1,0 +1,46 @@
+// Compares bpf_compat with the running kernel. Arguments: object files. Exit 0 no difference, 1 differences, 77
+// skipped.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/conformance/bpf/parts.hpp"
+
+namespace {
+
+using xbond::bpf::conformance::Tally;
+
+size_t print_table(const std::vector<Tally>& table) {
+  Tally sum{.name = "all"};
+  fmt::print("{:<34} {:>9} {:>8} {:>12}  {}\n", "compared with the kernel", "programs", "runs", "differences", "note");
+  const auto line = [](const Tally& t) {
+    fmt::print("{:<34} {:>9} {:>8} {:>12}  {}\n", t.name, t.programs, t.runs, t.differences, t.note);
+  };
+  for (const auto& tally : table) {
+    line(tally);
+    sum.programs += tally.programs;
+    sum.runs += tally.runs;
+    sum.differences += tally.differences;
+  }
+  line(sum);
+  return sum.differences;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace xbond::bpf::conformance;  // NOLINT(google-build-using-namespace)
+  libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
+  if (const auto why = unavailable()) {
+    fmt::print("skipped: {}\n", *why);
+    return 77;
+  }
+  const auto cpu = pin_to_one_cpu();
+  std::vector<std::string> objects(argv + 1, argv + argc);
+  std::ranges::sort(objects);
+  std::vector<Tally> table;
+  compare_maps(table);
+  compare_instructions(table, cpu);
+  compare_objects(table, objects, cpu);
+  return print_table(table) == 0 ? 0 : 1;
+}

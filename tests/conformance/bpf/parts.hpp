@@ -1,0 +1,20 @@
+// The parts of the comparison with the running kernel. Each adds lines to the table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/conformance/bpf/kernel.hpp"
+
+namespace xbond::bpf::conformance {
+
+// Random operation sequences on maps of many shapes: equal results, errno and contents.
+void compare_maps(std::vector<Tally>& table);
+
+// Object files over packets: equal verdicts, output packets and map contents.
+void compare_objects(std::vector<Tally>& table, const std::vector<std::string>& paths, uint32_t cpu);
+
+// Each instruction over edge values, and random straight-line programs.
+void compare_instructions(std::vector<Tally>& table, uint32_t cpu);
+
+}  // namespace xbond::bpf::conformance
