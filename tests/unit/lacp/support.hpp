@@ -99,6 +99,8 @@ class World {
   std::vector<Sent> sent;
   // Called after each step of time; for properties.
   std::function<void()> after_step;
+  // How much later than its deadline a group is called.
+  std::function<Time()> lateness;
 
  private:
   struct Flying {
@@ -110,9 +112,12 @@ class World {
 
   void carry(std::size_t node, uint16_t port, std::span<const uint8_t> frame);
   void deliver();
+  // When a group will be called: its deadline, and lateness once chosen.
+  Time call_time(std::size_t node);
 
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<unsigned> usable_changes_;
+  std::vector<Time> called_at_;  // when each group is called next
   std::vector<Pipe> pipes_;
   std::deque<Flying> flying_;
 };
