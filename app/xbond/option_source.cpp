@@ -36,11 +36,10 @@ std::vector<std::string> option_names() {
 }
 
 std::string unknown_option(std::string name) {
-  while (name.starts_with('-')) name.erase(0, 1);
-  const std::string dashed = (name.size() == 1 ? "-" : "--") + name;
-  const std::vector<std::string> near = control::nearest(dashed, option_names());
+  name = name.substr(0, name.find('='));
+  const std::vector<std::string> near = control::nearest(name, option_names());
   const std::string_view hint = near.empty() ? R"(; EAL options go before "--")" : "";
-  return fmt::format("unknown option {}{}{} (\"--help\" lists all)", dashed, control::did_you_mean(near), hint);
+  return fmt::format("unknown option {}{}{} (\"--help\" lists all)", name, control::did_you_mean(near), hint);
 }
 
 // Boost names the option that it complains about in quotes of its own.
@@ -84,6 +83,10 @@ Result<std::vector<Given>> given_by(const std::vector<std::string>& argv, const 
       const std::string word = option.value.empty() ? "" : option.value.front();
       return fail(EINVAL, fmt::format("{}unexpected word {}: options begin with -- (\"--help\" lists all)", where,
                                       control::quoted(word)));
+    }
+    // Boost takes the next option for the value that was forgotten; one that begins so can be given with =.
+    if (option.original_tokens.size() > 1 && option.original_tokens[1].starts_with('-')) {
+      return fail(EINVAL, fmt::format("{}--{}: a value is missing", where, option.string_key));
     }
     given.push_back({option.string_key, option.value.empty() ? "" : option.value.front(), where});
   }
