@@ -43,6 +43,7 @@ Result<std::unique_ptr<Eal>> Eal::init(const std::string& program, const std::ve
   words = arguments;
   words.insert(words.begin(), program);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   if (rte_eal_init(static_cast<int>(words.size()), argv.data()) < 0) {

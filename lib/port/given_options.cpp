@@ -6,7 +6,7 @@
 namespace xbond::port {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 // What takes its value from the next word. An option that is missing here would have its value read as an option.
 constexpr std::string_view kShortWithValue = "abcdlmnrsS";
