@@ -31,7 +31,7 @@ Result<const Option*> known_option(std::string_view name, bool of_member) {
   for (const Option& option : all_options()) {
     if (option.of_member == of_member) names += fmt::format("{}{}", names.empty() ? "" : ", ", option.name);
   }
-  return fail(ENOENT, fmt::format("no such option ({}), there are {}", printable(name), names));
+  return fail(ENOENT, fmt::format("no such option ({}); options: {}", printable(name), names));
 }
 
 // Mode first, for what it allows; miimon next, for the delays that are rounded to it.

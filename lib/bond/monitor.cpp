@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "lib/bond/state.hpp"
 
@@ -79,7 +80,9 @@ bool State::commit(Member& m, Link link, Log& log) {
 // One round over all members; true when something changed. First all are looked at, then all are changed: whether
 // anything usable is left is a matter of the state before.
 bool State::monitor_pass(uint64_t now, Log& log) {
-  bool skip_updelay = !any_usable();
+  // A link that is still taken for up counts: if it went just now, select_active() finds who steps in.
+  bool skip_updelay =
+      std::none_of(members.begin(), members.end(), [this](const Member& m) { return m.link == Link::up || usable(m); });
   bool changed = false;
   std::array<Link, kMaxMembers> next{};
   for (size_t i = 0; i < members.size(); ++i) {
@@ -92,15 +95,12 @@ bool State::monitor_pass(uint64_t now, Log& log) {
     if (next[i] != members[i].link) reselect |= commit(members[i], next[i], log);
   }
   if (reselect) select_active(now, log);
-  set_carrier();
+  update_carrier(log);
   return changed;
 }
 
 void State::monitor(uint64_t now, Log& log) {
-  if (!up || params.miimon == 0) {
-    set_carrier();
-    return;
-  }
+  if (!up || params.miimon == 0) return;
   // Ends: with reports and time fixed, each member only goes up, fail, down or down, back, up.
   while (monitor_pass(now, log)) {
   }
