@@ -30,9 +30,10 @@ std::string no_memory(const std::string& name, unsigned mbufs, uint16_t room, in
   rte_malloc_socket_stats heap{};
   rte_malloc_get_socket_stats(std::max(socket, 0), &heap);
   return fmt::format(
-      "mempool {}: no memory for {} mbufs of {} bytes on socket {}: about {} MB wanted, {} MB free; "
+      "mempool {}: no memory for {} mbufs of {} bytes{}: about {} MB wanted, {} MB free; "
       "give more by -m MB or more hugepages",
-      name, mbufs, object, socket, megabytes(object * mbufs), heap.heap_freesz_bytes >> 20);
+      name, mbufs, object, socket < 0 ? "" : fmt::format(" on socket {}", socket), megabytes(object * mbufs),
+      heap.heap_freesz_bytes >> 20);
 }
 
 }  // namespace
