@@ -188,8 +188,7 @@ Result<std::vector<uint32_t>> find_functions(std::span<const bpf_insn> code, con
     functions.push_back(static_cast<uint32_t>(target));
   }
   std::ranges::sort(functions);
-  const auto rest = std::ranges::unique(functions);
-  functions.erase(rest.begin(), rest.end());
+  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
   return functions;
 }
 

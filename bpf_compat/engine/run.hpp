@@ -110,9 +110,9 @@ class Run {
   Region value_read_;
   Region value_write_;
   // Nothing of a program's lies beside it, so that an access out by a little falls in neither
-  std::array<std::byte, 64> guard_before_{};
+  [[maybe_unused]] std::array<std::byte, 64> guard_before_{};
   xdp_md context_{};
-  std::array<std::byte, 64> guard_behind_{};
+  [[maybe_unused]] std::array<std::byte, 64> guard_behind_{};
 };
 
 }  // namespace xbond::bpf

@@ -179,7 +179,9 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
 
   const LibbpfLog log;
   // The name only prefixes data maps' names, from which map_name() takes it off again
-  LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "object");
+  bpf_object_open_opts open_options{};
+  open_options.sz = sizeof(open_options);
+  open_options.object_name = "object";
   ObjectHandle handle(bpf_object__open_mem(elf.data(), elf.size(), &open_options));
   if (!handle) return libbpf_error(name, log, "open", -errno);
 
@@ -199,7 +201,8 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
   if (typed.empty() && untyped.empty()) return object;  // select() says what is missing
 
   prepare(handle.get());
-  LIBBPF_OPTS(gen_loader_opts, loader);
+  gen_loader_opts loader{};
+  loader.sz = sizeof(loader);
   if (const int rc = bpf_object__gen_loader(handle.get(), &loader); rc != 0)
     return libbpf_error(name, log, "prepare", rc);
   if (const int rc = bpf_object__load(handle.get()); rc != 0) return libbpf_error(name, log, "relocate", rc);

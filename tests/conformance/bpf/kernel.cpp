@@ -11,9 +11,20 @@
 #include <string_view>
 
 namespace xbond::bpf::conformance {
+namespace {
+
+// libbpf's own macro for this is no standard C++.
+template <class Options>
+Options options_of() {
+  Options options{};
+  options.sz = sizeof(options);
+  return options;
+}
+
+}  // namespace
 
 std::optional<std::string> unavailable() {
-  LIBBPF_OPTS(bpf_map_create_opts, options);
+  auto options = options_of<bpf_map_create_opts>();
   const Fd fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe", 4, 8, 1, &options));
   if (fd.valid()) return std::nullopt;
   return fmt::format("bpf(BPF_MAP_CREATE): {}", std::strerror(errno));
@@ -45,7 +56,8 @@ uint32_t pin_to_one_cpu() {
 }
 
 Fd create_map(const MapSpec& spec, int& error) {
-  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = spec.flags);
+  auto options = options_of<bpf_map_create_opts>();
+  options.map_flags = spec.flags;
   const int fd = bpf_map_create(static_cast<bpf_map_type>(spec.type), "conformance", spec.key_size, spec.value_size,
                                 spec.max_entries, &options);
   error = fd < 0 ? errno : 0;
@@ -55,9 +67,12 @@ Fd create_map(const MapSpec& spec, int& error) {
 RunResult test_run(int program, std::span<const uint8_t> packet) {
   RunResult result;
   result.packet.resize(8192);
-  LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet.data(), .data_out = result.packet.data(),
-              .data_size_in = static_cast<uint32_t>(packet.size()),
-              .data_size_out = static_cast<uint32_t>(result.packet.size()), .repeat = 1);
+  auto options = options_of<bpf_test_run_opts>();
+  options.data_in = packet.data();
+  options.data_out = result.packet.data();
+  options.data_size_in = static_cast<uint32_t>(packet.size());
+  options.data_size_out = static_cast<uint32_t>(result.packet.size());
+  options.repeat = 1;
   if (bpf_prog_test_run_opts(program, &options) != 0) result.error = errno;
   result.verdict = options.retval;
   result.packet.resize(options.data_size_out);
@@ -66,8 +81,10 @@ RunResult test_run(int program, std::span<const uint8_t> packet) {
 
 Fd load_program(std::span<const bpf_insn> code, std::string& why) {
   std::vector<char> log(1 << 20);
-  LIBBPF_OPTS(bpf_prog_load_opts, options, .log_level = 1, .log_size = static_cast<uint32_t>(log.size()),
-              .log_buf = log.data());
+  auto options = options_of<bpf_prog_load_opts>();
+  options.log_level = 1;
+  options.log_size = static_cast<uint32_t>(log.size());
+  options.log_buf = log.data();
   Fd fd(bpf_prog_load(BPF_PROG_TYPE_XDP, "conformance", "GPL", code.data(), code.size(), &options));
   if (fd.valid()) return fd;
   const int error = errno;
