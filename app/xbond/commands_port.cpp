@@ -1,6 +1,10 @@
 // show port …, port start|stop, set port …
 #include <fmt/format.h>
+#include <netinet/ether.h>
 #include <rte_ethdev.h>
+
+#include <charconv>
+#include <cstring>
 
 #include "app/xbond/commands.hpp"
 #include "bpf_compat/json.hpp"
@@ -183,6 +187,46 @@ Status show_port(Appliance& appliance, const control::Args& args, std::string& o
   return {};
 }
 
+Result<port::Mac> parse_mac(const std::string& text) {
+  port::Mac mac{};
+  ether_addr parsed{};
+  if (ether_aton_r(text.c_str(), &parsed) == nullptr) {
+    return fail(EINVAL, fmt::format("\"{}\" is not a MAC address", text));
+  }
+  std::memcpy(mac.data(), parsed.ether_addr_octet, mac.size());
+  return mac;
+}
+
+Status set_mac(Appliance& appliance, const control::Args& args) {
+  auto device = appliance.find_port(args.get("PORT"));
+  if (!device) {
+    return device.error();
+  }
+  auto mac = parse_mac(args.get("MAC"));
+  if (!mac) {
+    return mac.error();
+  }
+  if (const std::string bond = bond_name(appliance, *device.value()->port); !bond.empty()) {
+    return fail(EBUSY, fmt::format("{} has the MAC address of {}; set that one (ip link set {} address {})",
+                                   device.value()->name, bond, bond, args.get("MAC")));
+  }
+  return appliance.reconfigure(*device.value(), [&](port::Port& port) { return port.set_mac(*mac); });
+}
+
+Status set_mtu(Appliance& appliance, const control::Args& args) {
+  auto device = appliance.find_port(args.get("PORT"));
+  if (!device) {
+    return device.error();
+  }
+  const std::string& text = args.get("MTU");
+  uint16_t mtu = 0;
+  if (const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), mtu);
+      ec != std::errc() || end != text.data() + text.size()) {
+    return fail(EINVAL, fmt::format("\"{}\" is not an MTU (68 to 65535)", text));
+  }
+  return appliance.reconfigure(*device.value(), [&](port::Port& port) { return port.set_mtu(mtu); });
+}
+
 }  // namespace
 
 void add_port_commands(control::CommandTable& table, Appliance& appliance) {
@@ -202,6 +246,10 @@ void add_port_commands(control::CommandTable& table, Appliance& appliance) {
                }
                return {};
              }});
+  table.add({"mac_addr set PORT MAC", "give a port that is in no bond another MAC address",
+             [&](const control::Args& args, std::string&) { return set_mac(appliance, args); }});
+  table.add({"port config mtu PORT MTU", "set a port's MTU",
+             [&](const control::Args& args, std::string&) { return set_mtu(appliance, args); }});
   table.add({"set promisc|allmulti PORT|all on|off", "promiscuous or all-multicast mode of a port",
              [&](const control::Args& args, std::string&) -> Status {
                auto ports = chosen(appliance, args.get("PORT"));

@@ -72,7 +72,7 @@ Status Core::enslave(std::string_view bond, port::Port& member) {
   (void)attachments_.enslave(b->ifindex, ifindex);
   if (b->bond.ports().size() == 1) {
     b->mac = member.permanent_mac();
-    if (setup_.host != nullptr && b->tap.handle != 0) {
+    if (b->tap.handle != 0) {
       (void)setup_.host->set_mac(b->tap.handle, b->mac);
     }
   }
@@ -158,8 +158,9 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
   if (changes.table || changes.active_changed) {
     publish();
   }
-  if (setup_.host != nullptr && b.tap.handle != 0) {
-    (void)setup_.host->set_carrier(b.tap.handle, b.bond.carrier());
+  if (b.tap.handle != 0 && b.bond.carrier() != b.carrier) {
+    b.carrier = b.bond.carrier();
+    (void)setup_.host->set_carrier(b.tap.handle, b.carrier);
   }
   if (changes.active_changed && b.bond.active().has_value()) {
     b.announce_left = b.bond.announcements();
@@ -182,7 +183,7 @@ void Core::poll_links(BondEntry& b, uint64_t now) {
 
 void Core::poll_port_taps() {
   for (auto& [id, port] : ports_) {
-    if (port.tap.handle == 0 || setup_.host == nullptr) {
+    if (port.tap.handle == 0) {
       continue;
     }
     const bool up = port.polled && port.port->link().up;

@@ -80,6 +80,7 @@ class Core {
     uint32_t ifindex;
     TapRef tap;
     port::Mac mac{};
+    bool carrier = false;        // as last told to the tap
     uint32_t announce_left = 0;  // gratuitous ARP / unsolicited NA still to send
     uint64_t announce_at_ms = 0;
     uint64_t poll_at_ms = 0;  // next look at the links (miimon)
