@@ -23,8 +23,9 @@ constexpr const char* kUsage =
     "Usage: xbond [EAL options] -- [options]\n"
     "       xbond [options]\n"
     "\n"
-    "EAL options are DPDK's (-l CORES, -a PCI-DEVICE, --vdev NAME,ARGS, --file-prefix NAME, ...; all of them:\n"
-    "xbond --help --). Without \"--\" all are xbond's own, and EAL gets defaults by what the machine has.\n"
+    "EAL options are DPDK's: -l CORES, -a PCI-DEVICE, --vdev NAME,ARGS, --file-prefix NAME, ... Without \"--\" all\n"
+    "options are xbond's own. EAL gets what is not given by what the machine has: hugepages or none, no PCI scan\n"
+    "unless a port is a PCI device.\n"
     "\n";
 
 constexpr const char* kExamples =

@@ -110,11 +110,12 @@ constexpr std::array<SwitchKey, 2> kSwitchKeys{
 
 Error unknown_key(std::string_view key) {
   std::vector<std::string> names;
+  names.reserve(kSwitchKeys.size() + kNumberKeys.size());
   for (const SwitchKey& known : kSwitchKeys) names.emplace_back(known.name);
   for (const NumberKey& known : kNumberKeys) names.emplace_back(known.name);
-  return fail(EINVAL, fmt::format("unknown key {}{}{} allowed: {}", quoted(key),
-                                  control::did_you_mean(control::nearest(key, names)),
-                                  control::nearest(key, names).empty() ? ";" : "", control::joined(names, ", ")));
+  const std::vector<std::string> near = control::nearest(key, names);
+  return fail(EINVAL, fmt::format("unknown key {}{}{} allowed: {}", quoted(key), control::did_you_mean(near),
+                                  near.empty() ? ";" : "", control::joined(names, ", ")));
 }
 
 Status set_key(PortOption& port, const KeyValue& pair) {
