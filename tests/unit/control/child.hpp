@@ -71,9 +71,9 @@ class Child {
   }
   [[nodiscard]] int terminal() const { return out_.get(); }
 
-  // What came since the last call up to and including `text`; fails the test after ten seconds without it.
+  // What came since the last call up to and including `text`; fails the test after half a minute without it.
   std::string expect(std::string_view text) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     size_t at = std::string::npos;
     while ((at = pending_.find(text)) == std::string::npos) {
       if (std::chrono::steady_clock::now() > give_up || !read_more(out_, pending_)) {
@@ -86,10 +86,10 @@ class Child {
     return upto;
   }
 
-  // Waits for the end; its exit status, -1 for a signal or none in ten seconds.
+  // Waits for the end; its exit status, -1 for a signal or none in half a minute.
   int wait_for_end() {
     std::string rest;
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 3000; ++i) {
       int status = 0;
       if (waitpid(pid_, &status, WNOHANG) == pid_) {
         pid_ = -1;
@@ -135,7 +135,7 @@ class Child {
     }
   }
 
-  bool read_more(const Fd& from, std::string& into, int wait_ms = 10000) {
+  bool read_more(const Fd& from, std::string& into, int wait_ms = 30000) {
     pollfd wait{.fd = from.get(), .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, wait_ms) != 1) return false;
     std::array<char, 4096> chunk{};

@@ -46,7 +46,7 @@ TEST(Notices, FromManyThreads) {
   size_t taken = 0;
   while (taken < 800) {
     pollfd wait{.fd = notices->fd(), .events = POLLIN, .revents = 0};
-    ASSERT_EQ(poll(&wait, 1, 10000), 1) << "a post was not seen";
+    ASSERT_EQ(poll(&wait, 1, 30000), 1) << "a post was not seen";
     taken += notices->take().size();
   }
   for (std::thread& thread : threads) thread.join();

@@ -37,13 +37,13 @@ class Peer {
   }
   void end_of_input() const { shutdown(fd_.get(), SHUT_WR); }
 
-  // Reads until the answer ends so, or the other side hangs up, or ten seconds have gone.
+  // Reads until the answer ends so, or the other side hangs up, or half a minute has gone.
   std::string read_to(std::string_view ending) {
     std::string text;
     std::string chunk(65536, '\0');
     while (!text.ends_with(ending)) {
       pollfd wait{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-      if (poll(&wait, 1, 10000) != 1) return text + "(timeout)";
+      if (poll(&wait, 1, 30000) != 1) return text + "(timeout)";
       const ssize_t got = recv(fd_.get(), chunk.data(), chunk.size(), 0);
       if (got <= 0) return text + "(closed)";
       text.append(chunk, 0, static_cast<size_t>(got));

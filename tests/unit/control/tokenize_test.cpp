@@ -92,7 +92,7 @@ TEST(Tokenize, PartialLineKeepsTheLastWordOpen) {
 TEST(Tokenize, EscapeIsItsInverse) {
   std::mt19937 random(1);
   const std::string alphabet = "ab \t\"'\\#/.";
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::string text;
     for (size_t i = random() % 12 + 1; i > 0; --i) text += alphabet[random() % alphabet.size()];
     for (const char quote : {'\0', '"', '\''}) {
@@ -107,7 +107,7 @@ TEST(Tokenize, EscapeIsItsInverse) {
 
 TEST(Tokenize, AnyBytesGiveWordsOrOneLine) {
   std::mt19937 random(2);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     std::string line;
     for (size_t i = random() % 40; i > 0; --i) {
       line += random() % 4 == 0 ? static_cast<char>(random()) : " \"'\\#ab"[random() % 7];
