@@ -11,10 +11,6 @@ namespace {
 
 using namespace isa;  // NOLINT(google-build-using-namespace): the vocabulary of this file
 
-Error at(size_t index, std::string_view text, int code = EINVAL) {
-  return fail(code, fmt::format("instruction {}: {}", index, text));
-}
-
 Error reserved(size_t index) {
   return at(index, "a field that the instruction does not use is not 0");
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "bpf_compat/engine/check.hpp"
 #include "bpf_compat/engine/decoded.hpp"
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/helper/helper.hpp"
@@ -8,10 +9,6 @@ namespace xbond::bpf {
 namespace {
 
 using namespace isa;  // NOLINT(google-build-using-namespace): the vocabulary of this file
-
-Error at(size_t index, std::string_view text, int code = EINVAL) {
-  return fail(code, fmt::format("instruction {}: {}", index, text));
-}
 
 // The op of a family's form: names stand in the order 64k, 64x, 32k, 32x.
 Op form(Op first, bool narrow, bool reg) {

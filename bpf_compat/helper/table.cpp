@@ -9,7 +9,7 @@ namespace xbond::bpf {
 namespace {
 
 #define XBOND_HELPER_NAME(name) "bpf_" #name
-constexpr std::array kNames = std::to_array<std::string_view>({__BPF_FUNC_MAPPER(XBOND_HELPER_NAME)});
+constexpr std::array kHelperNames = std::to_array<std::string_view>({__BPF_FUNC_MAPPER(XBOND_HELPER_NAME)});
 #undef XBOND_HELPER_NAME
 
 }  // namespace
@@ -60,7 +60,7 @@ HelperCall find_helper(uint32_t number) {
 }
 
 std::string helper_name(uint32_t number) {
-  return number != 0 && number < kNames.size() ? std::string(kNames[number]) : std::string();
+  return number != 0 && number < kHelperNames.size() ? std::string(kHelperNames[number]) : std::string();
 }
 
 bool helper_traces(uint32_t number) {

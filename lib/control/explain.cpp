@@ -13,7 +13,7 @@ namespace xbond::control {
 namespace {
 
 constexpr size_t kMaxPhrase = 8;
-constexpr size_t kMaxListed = 12;
+constexpr size_t kMaxNamed = 12;
 constexpr size_t kMaxSyntaxes = 2;
 
 std::string phrase_of(std::span<const std::string> words) {
@@ -22,8 +22,8 @@ std::string phrase_of(std::span<const std::string> words) {
 }
 
 std::string listed(const std::vector<std::string>& items) {
-  const auto shown = std::span(items).first(std::min(items.size(), kMaxListed));
-  return joined(shown, ", ") + (items.size() > kMaxListed ? ", ..." : "");
+  const auto shown = std::span(items).first(std::min(items.size(), kMaxNamed));
+  return joined(shown, ", ") + (items.size() > kMaxNamed ? ", ..." : "");
 }
 
 // The syntaxes that follow the line furthest, and what they expect there.

@@ -17,7 +17,7 @@
 namespace xbond::host {
 namespace {
 
-constexpr int kMaxDatagrams = 1024;       // of up to 32 KB: more addresses than any host has
+constexpr int kMaxAnswers = 1024;         // of up to 32 KB: more addresses than any host has
 constexpr timeval kPatience{0, 100'000};  // the kernel answers at once or never
 constexpr uint32_t kSequence = 1;
 
@@ -90,7 +90,7 @@ std::vector<Address> addresses(std::string_view name, uint8_t family) {
 
   std::vector<Address> out;
   alignas(nlmsghdr) std::array<char, 32768> buffer;
-  for (int i = 0; i < kMaxDatagrams; ++i) {
+  for (int i = 0; i < kMaxAnswers; ++i) {
     const ssize_t size = recv(fd.get(), buffer.data(), buffer.size(), 0);
     if (size <= 0 || !collect(buffer.data(), static_cast<size_t>(size), ifindex, out)) break;
   }

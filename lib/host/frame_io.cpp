@@ -11,8 +11,8 @@
 namespace xbond::host {
 namespace {
 
-constexpr size_t kMacs = 12;      // the VLAN tag goes behind both addresses
-constexpr size_t kHeadroom = 22;  // Ethernet header and two VLAN tags, which the MTU does not count
+constexpr size_t kTagOffset = 12;  // the VLAN tag goes behind both addresses
+constexpr size_t kHeadroom = 22;   // Ethernet header and two VLAN tags, which the MTU does not count
 constexpr size_t kMaxSegments = 64;
 
 Written outcome_of(ssize_t written) noexcept {
@@ -35,13 +35,13 @@ void add_segments(Parts& parts, const rte_mbuf* segment) noexcept {
 }
 
 Written write_tagged(int fd, const rte_mbuf& frame) noexcept {
-  if (frame.data_len < kMacs) return Written::refused;
+  if (frame.data_len < kTagOffset) return Written::refused;
   const auto* head = rte_pktmbuf_mtod(&frame, const uint8_t*);
   const std::array<rte_be16_t, 2> tag{rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN), rte_cpu_to_be_16(frame.vlan_tci)};
   Parts parts;
-  parts.add(head, kMacs);
+  parts.add(head, kTagOffset);
   parts.add(tag.data(), sizeof tag);
-  parts.add(head + kMacs, frame.data_len - kMacs);
+  parts.add(head + kTagOffset, frame.data_len - kTagOffset);
   add_segments(parts, frame.next);
   return outcome_of(writev(fd, parts.at.data(), static_cast<int>(parts.count)));
 }
