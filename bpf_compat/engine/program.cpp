@@ -91,6 +91,7 @@ Result<std::shared_ptr<Program>> Program::load(const Object& object, const Progr
     return fail(error.code, fmt::format("object {}: program {}: {}", object.name(), spec.name, error.text));
   };
   if (auto status = choose_engine(options.engine); !status) return refused(status.error());
+  if (!spec.refused.empty()) return refused(fail(ENOTSUP, spec.refused));
   if (options.cpus == 0) return refused(fail(EINVAL, "no CPU to run on"));
   const auto shape = check_code(spec.insns);
   if (!shape) return refused(shape.error());

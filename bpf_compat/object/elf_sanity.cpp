@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "bpf_compat/object/sanity.hpp"
@@ -13,6 +14,14 @@ constexpr size_t kInstructionBytes = 8;
 constexpr size_t kMaxSectionBytes = 1'000'000 * kInstructionBytes;
 // .bss and .data become maps in memory
 constexpr size_t kMaxDataBytes = size_t{1} << 30;
+
+// Far above what compilers make of an XDP program; libbpf's searches among them are not linear.
+constexpr size_t kMaxSections = 10'000;
+constexpr size_t kMaxSymbols = 100'000;
+
+// Sections that libbpf finds by name: of two it takes the last, and others the first.
+constexpr std::array<std::string_view, 9> kUnique = {".BTF", ".BTF.ext", ".maps",   ".text",  ".data",
+                                                     ".bss", ".rodata",  "license", "version"};
 
 struct Function {
   std::string_view name;
@@ -38,11 +47,21 @@ Status check_section(const Section& section, size_t index) {
   }
   if (header.sh_type == SHT_NOBITS && header.sh_size > kMaxDataBytes)
     return fail(EINVAL, fmt::format("section {} (number {}) asks for {} bytes", section.name, index, header.sh_size));
+  if ((section.name == "license" || section.name == "version" || section.name == ".maps") &&
+      header.sh_type != SHT_PROGBITS)
+    return fail(EINVAL, fmt::format("section {} has no contents", section.name));
   if (section.name.starts_with(".struct_ops"))
     return fail(ENOTSUP, "struct_ops programs have no meaning here: build the XDP program without them");
   if (section.name == "maps" || section.name.starts_with("maps/"))
     return fail(ENOTSUP,
                 "its maps are in the legacy section \"maps\", which this version does not read: declare them in .maps");
+  return {};
+}
+
+Status check_unique(std::span<const Section> sections) {
+  for (const auto name : kUnique)
+    if (std::ranges::count(sections, name, &Section::name) > 1)
+      return fail(EINVAL, fmt::format("more than one section {}", name));
   return {};
 }
 
@@ -72,6 +91,7 @@ Result<Symbols> find_symbols(const ElfView& elf) {
     return fail(EINVAL, "symbol names are missing");
   symbols.names = &sections[header.sh_link];
   symbols.count = header.sh_size / sizeof(Elf64_Sym);
+  if (symbols.count > kMaxSymbols) return fail(EINVAL, fmt::format("more than {} symbols", kMaxSymbols));
   return symbols;
 }
 
@@ -146,9 +166,11 @@ Status check_relocations(const ElfView& elf, const Symbols& symbols, const Secti
 // Code that no function symbol covers is what libbpf looks up a program for, and crashes.
 Status check_code_has_functions(const ElfView& elf, const std::vector<Function>& functions) {
   const auto sections = elf.sections();
+  std::vector<bool> covered(sections.size(), false);
+  for (const auto& function : functions) covered[function.section] = true;
   for (size_t i = 0; i < sections.size(); ++i) {
     if (!sections[i].executable() || sections[i].data.empty()) continue;
-    if (std::ranges::find(functions, i, &Function::section) == functions.end())
+    if (!covered[i])
       return fail(ENOTSUP, fmt::format("section {} holds code without a function symbol, which this version does not "
                                        "take: rebuild it with a current clang",
                                        sections[i].name));
@@ -161,8 +183,10 @@ Status check_code_has_functions(const ElfView& elf, const std::vector<Function>&
 
 Status check_elf(const ElfView& elf) {
   const auto sections = elf.sections();
+  if (sections.size() > kMaxSections) return fail(EINVAL, fmt::format("more than {} sections", kMaxSections));
   for (size_t i = 0; i < sections.size(); ++i)
     if (auto status = check_section(sections[i], i); !status) return status;
+  if (auto status = check_unique(sections); !status) return status;
   const auto symbols = find_symbols(elf);
   if (!symbols) return symbols.error();
   const auto functions = collect_functions(elf, *symbols);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 
 #include "bpf_compat/object/libbpf_log.hpp"
 #include "bpf_compat/object/sanity.hpp"
@@ -137,7 +136,7 @@ void prepare(bpf_object* object) {
 }
 
 // libbpf leaves CO-RE relocations unapplied without a kernel; running such code would read wrong offsets.
-std::optional<std::string> core_reason(const ProgramSpec& program, const std::map<std::string, size_t>& relocations) {
+std::string core_reason(const ProgramSpec& program, const std::map<std::string, size_t>& relocations) {
   const auto own = relocations.find(program.section);
   const auto shared = relocations.find(".text");
   const bool calls = std::ranges::any_of(program.insns, [](const bpf_insn& insn) {
@@ -145,11 +144,11 @@ std::optional<std::string> core_reason(const ProgramSpec& program, const std::ma
   });
   const size_t count =
       (own != relocations.end() ? own->second : 0) + (calls && shared != relocations.end() ? shared->second : 0);
-  if (count == 0) return std::nullopt;
+  if (count == 0) return {};
   return fmt::format(
-      "program {} needs {} CO-RE relocations, which this version does not apply: build it against <linux/*.h> headers "
+      "it needs {} CO-RE relocations, which this version does not apply: build it against <linux/*.h> headers "
       "without preserve_access_index",
-      program.name, count);
+      count);
 }
 
 }  // namespace
@@ -211,9 +210,8 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
   bpf_object__for_each_map(map, handle.get()) object.maps_.push_back(describe(map));
   for (const auto* p : typed) object.programs_.push_back(describe(p, true));
   for (const auto* p : untyped) object.untyped_.push_back(describe(p, true));
-  for (const auto* list : {&object.programs_, &object.untyped_})
-    for (const auto& spec : *list)
-      if (auto why = core_reason(spec, relocations)) object.unusable_.emplace(spec.name, std::move(*why));
+  for (auto* list : {&object.programs_, &object.untyped_})
+    for (auto& spec : *list) spec.refused = core_reason(spec, relocations);
   return object;
 }
 
@@ -233,8 +231,8 @@ std::string Object::listing() const {
 }
 
 Result<const ProgramSpec*> Object::usable(const ProgramSpec& program) const {
-  if (const auto it = unusable_.find(program.name); it != unusable_.end())
-    return fail(ENOTSUP, fmt::format("object {}: {}", name_, it->second));
+  if (!program.refused.empty())
+    return fail(ENOTSUP, fmt::format("object {}: program {}: {}", name_, program.name, program.refused));
   return &program;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +31,7 @@ struct ProgramSpec {
   // Final instructions: subprograms appended, data and maps relocated. A map is a LD_IMM64 with src_reg
   // BPF_PSEUDO_MAP_IDX (imm = index in Object::maps()) or BPF_PSEUDO_MAP_IDX_VALUE (next imm = offset in the value).
   std::vector<bpf_insn> insns;
+  std::string refused = {};  // why it can't run here (a need that this version lacks); empty: it can
 };
 
 class Object {
@@ -60,9 +60,8 @@ class Object {
   std::string name_;
   std::vector<MapSpec> maps_;
   std::vector<ProgramSpec> programs_;
-  std::vector<ProgramSpec> untyped_;             // sections that say no type
-  std::vector<ProgramSpec> foreign_;             // programs of other types, without their instructions
-  std::map<std::string, std::string> unusable_;  // program name: why it can't run here
+  std::vector<ProgramSpec> untyped_;  // sections that say no type
+  std::vector<ProgramSpec> foreign_;  // programs of other types, without their instructions
 };
 
 }  // namespace xbond::bpf

@@ -145,7 +145,11 @@ TEST(Object, CoreRelocationsAreRefusedNotIgnored) {
   const auto program = object->select("");
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().code, ENOTSUP);
-  EXPECT_NE(program.error().text.find("CO-RE relocations"), std::string::npos) << program.error().text;
+  EXPECT_NE(program.error().text.find("program core: it needs 1 CO-RE relocations"), std::string::npos)
+      << program.error().text;
+  // Nor does it run for those who take it from the list
+  ASSERT_EQ(object->programs().size(), 1U);
+  EXPECT_FALSE(object->programs()[0].refused.empty());
 }
 
 TEST(Object, LegacyMapsAndStaticProgramsAreNamed) {

@@ -68,6 +68,17 @@ TEST(Program, OutOfBoundsIsAbortedCountedAndExplained) {
   EXPECT_TRUE((*program)->faults().last.ends_with(": read outside stack, packet and map values"));
 }
 
+TEST(Program, RefusedProgramsDoNotLoad) {
+  const auto object = Object::of(
+      "o", {},
+      {{.name = "p", .section = "xdp", .insns = {mov(0, 2), leave()}, .refused = "it needs what is not here"}});
+  const auto program = Program::load(object, object.programs()[0], {});
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, ENOTSUP);
+  EXPECT_EQ(program.error().text, "object o: program p: it needs what is not here");
+  EXPECT_FALSE(object.select("p"));
+}
+
 TEST(Program, SaysWhatItIs) {
   const auto program = load_file(path_of("xdp_count.o"), {.cpus = 2});
   ASSERT_TRUE(program);
