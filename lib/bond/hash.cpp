@@ -94,7 +94,7 @@ uint32_t icmp_query(const uint8_t* header) noexcept {
   return header[0] | uint32_t{header[1]} << 8 | (id != 0 ? id : 1) << 16;
 }
 
-// Every frame and every policy: the reference for the fast paths below.
+// Every frame and every policy: the reference for the fast paths of hash_burst.cpp.
 uint32_t hash_any(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
   if (frame.size() < kEtherHeader) {
     return 0;
@@ -127,92 +127,15 @@ uint32_t hash_any(Policy policy, Path path, std::span<const uint8_t> frame) noex
 // header, AH up to its SPI.
 constexpr uint32_t kHeadersAtMost = kEtherHeader + kTagsAtMost * 4 + 60 + kIcmpHeader + 60 + 8;
 
-// Whatever is not the common case of its policy, and frames whose headers are spread over segments.
-[[gnu::noinline]] uint32_t hash_rare(Policy policy, Path path, const rte_mbuf* m) noexcept {
-  std::array<uint8_t, kHeadersAtMost> copy;
-  return hash_any(policy, path, headers(m, copy));
-}
-
-// The fast paths: `frame` has `length` bytes. True: `out` is the hash. They know frames without a tag only, so that
-// both paths (xdp, host) share them.
-struct Layer2 {
-  static constexpr Policy kPolicy = Policy::layer2;
-  static bool common(Path path, const uint8_t* frame, uint32_t length, uint32_t& out) noexcept {
-    if (length < kEtherHeader) {
-      return false;
-    }
-    const uint16_t ethertype = load_be16(frame + kEthertypeAt);
-    if (path == Path::host && is_tag(ethertype)) {
-      return false;
-    }
-    out = uint32_t{frame[5]} ^ frame[11] ^ ethertype;
-    return true;
-  }
-};
-
-// IPv4 with TCP or UDP. Fragments and options do not matter: the addresses are where they are.
-struct Layer23 {
-  static constexpr Policy kPolicy = Policy::layer23;
-  static bool common(Path, const uint8_t* frame, uint32_t length, uint32_t& out) noexcept {
-    if (length < kEtherHeader + kIpv4Header) {
-      return false;
-    }
-    const uint8_t protocol = frame[kEtherHeader + 9];
-    const uint32_t other = load16(frame + kEthertypeAt) ^ RTE_BE16(RTE_ETHER_TYPE_IPV4);
-    // No short cut between the two: a mix of both would mislead the branch predictor.
-    const bool transport = (protocol == kTcp) | (protocol == kUdp);
-    if (other != 0 || !transport) {
-      return false;
-    }
-    out = fold(uint32_t{frame[5]} ^ frame[11] ^ RTE_ETHER_TYPE_IPV4, load32(frame + 26) ^ load32(frame + 30));
-    return true;
-  }
-};
-
-// IPv4 without options, not a fragment, with TCP or UDP.
-struct Layer34 {
-  static constexpr Policy kPolicy = Policy::layer34;
-  static bool common(Path, const uint8_t* frame, uint32_t length, uint32_t& out) noexcept {
-    if (length < kEtherHeader + kIpv4Header + 4) {
-      return false;
-    }
-    // Bytes 12 to 15: ethertype, version and header length, TOS. Bytes 20 to 23: fragment word, TTL, protocol.
-    const uint32_t kind = load32(frame + 12) & RTE_BE32(0xffff0f00);
-    const uint32_t next = load32(frame + 20) & RTE_BE32(0x3fff00ff);
-    const bool transport = (next == RTE_BE32(kTcp)) | (next == RTE_BE32(kUdp));
-    if (kind != RTE_BE32(0x08000500) || !transport) {
-      return false;
-    }
-    out = fold(load32(frame + 34), load32(frame + 26) ^ load32(frame + 30)) >> 1;
-    return true;
-  }
-};
-
-template <class Fast>
-void burst(Path path, rte_mbuf* const* pkts, uint16_t n, uint32_t* out) noexcept {
-  for (uint16_t i = 0; i < n; ++i) {
-    const rte_mbuf* m = pkts[i];
-    if (!Fast::common(path, rte_pktmbuf_mtod(m, const uint8_t*), m->data_len, out[i])) [[unlikely]] {
-      out[i] = hash_rare(Fast::kPolicy, path, m);
-    }
-  }
-}
-
 }  // namespace
 
 uint32_t hash(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
   return hash_any(policy, path, frame);
 }
 
-void hash_burst(Policy policy, Path path, rte_mbuf* const* pkts, uint16_t n, uint32_t* out) noexcept {
-  switch (policy) {
-    case Policy::layer2:
-      return burst<Layer2>(path, pkts, n, out);
-    case Policy::layer23:
-      return burst<Layer23>(path, pkts, n, out);
-    case Policy::layer34:
-      return burst<Layer34>(path, pkts, n, out);
-  }
+uint32_t hash_mbuf(Policy policy, Path path, const rte_mbuf* frame) noexcept {
+  std::array<uint8_t, kHeadersAtMost> copy;
+  return hash_any(policy, path, headers(frame, copy));
 }
 
 }  // namespace xbond::bond
