@@ -25,21 +25,14 @@ bool is_igmp(Path path, const rte_mbuf* m) noexcept {
          frame[type_at + 2 + 9] == kIgmp;
 }
 
-// False only where no frame of the burst can be IGMP. One byte of each decides; what it can't decide (short first
-// segments, tags that the host path looks behind) is left to is_igmp().
-bool maybe_igmp(Path path, rte_mbuf* const* pkts, uint16_t n) noexcept {
-  if (path == Path::host) {
-    return true;
-  }
-  bool maybe = false;
-  for (uint16_t i = 0; i < n; ++i) {
-    const rte_mbuf* m = pkts[i];
-    if (m->data_len < kShortestIgmp) [[unlikely]] {
-      return true;
-    }
-    maybe |= rte_pktmbuf_mtod(m, const uint8_t*)[kProtocolAt] == kIgmp;
-  }
-  return maybe;
+// False only where the frame can't be IGMP on the XDP path. One byte decides; what it can't decide (a short first
+// segment) is left to is_igmp().
+inline bool maybe_igmp(const rte_mbuf* m) noexcept {
+  return m->data_len < kShortestIgmp || rte_pktmbuf_mtod(m, const uint8_t*)[kProtocolAt] == kIgmp;
+}
+
+uint16_t igmp_port(const TxTable& table) noexcept {
+  return table.igmp < table.usable ? table.port[table.igmp] : table.active;
 }
 
 // The place in the cycle of usable * packets_per_slave frames; a new table may have a shorter cycle than the last.
@@ -47,11 +40,14 @@ uint32_t place(const LcoreState& state, uint32_t cycle) noexcept {
   return state.rr_counter < cycle ? state.rr_counter : state.rr_counter % cycle;
 }
 
-uint32_t next_in_turn(const TxTable& table, LcoreState& state) noexcept {
+// Whose turn it is, and the next one's.
+uint32_t member_in_turn(const TxTable& table, const LcoreState& state) noexcept {
+  return place(state, table.usable * table.packets_per_slave) / table.packets_per_slave;
+}
+void turn(const TxTable& table, LcoreState& state) noexcept {
   const uint32_t cycle = table.usable * table.packets_per_slave;
-  const uint32_t at = place(state, cycle);
-  state.rr_counter = at + 1 < cycle ? at + 1 : 0;
-  return at / table.packets_per_slave;
+  const uint32_t next = place(state, cycle) + 1;
+  state.rr_counter = next < cycle ? next : 0;
 }
 
 uint32_t next_at_random(const TxTable& table, LcoreState& state) noexcept {
@@ -66,50 +62,105 @@ uint32_t next_at_random(const TxTable& table, LcoreState& state) noexcept {
   return static_cast<uint32_t>(uint64_t{x} * table.usable >> 32);
 }
 
-void put(port::TxBuffer& buffer, rte_mbuf* m) noexcept {
-  buffer.pkts[buffer.count++] = m;
-}
-
-// One by one: random choice, or a burst with IGMP in it.
-template <bool kWithIgmp>
-void one_by_one(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
-                uint16_t n) noexcept {
-  const uint16_t igmp_port = table.active != port::kNoPort ? table.active : table.port[0];
+// Any burst. An IGMP frame leaves the turns as they are, except where it is the active member's turn anyway: its port
+// is the same, and deal_two() need not look at the frames of that member. (Linux leaves its counter there, too.)
+[[gnu::noinline]] void one_by_one(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port,
+                                  rte_mbuf** pkts, uint16_t n) noexcept {
+  const bool in_turn = table.packets_per_slave != 0;
+  const uint16_t igmp = igmp_port(table);
   for (uint16_t i = 0; i < n; ++i) {
-    if (kWithIgmp && is_igmp(path, pkts[i])) {
-      put(by_port[igmp_port], pkts[i]);
-      continue;
+    uint16_t to = table.port[in_turn ? member_in_turn(table, state) : next_at_random(table, state)];
+    if (to != igmp && is_igmp(path, pkts[i])) {
+      to = igmp;
+    } else if (in_turn) {
+      turn(table, state);
     }
-    const uint32_t member = table.packets_per_slave == 0 ? next_at_random(table, state) : next_in_turn(table, state);
-    put(by_port[table.port[member]], pkts[i]);
+    port::TxBuffer& buffer = by_port[to];
+    buffer.pkts[buffer.count++] = pkts[i];
   }
-  if (kWithIgmp) {
-    port::flush_full(by_port[igmp_port]);
+  for (uint16_t i = 0; i < table.usable; ++i) {
+    port::flush_full(by_port[table.port[i]]);
   }
+  port::flush_full(by_port[igmp]);
 }
 
-// One frame each: member k of the cycle gets every usable-th frame.
-void strided(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, rte_mbuf** pkts, uint16_t n) noexcept {
+// Two members, packets_per_slave 1: the usual bond, with as little around the loop as can be. Looks at every second
+// frame only, from kLook on, since the other ones' member is where IGMP goes anyway. False, and nothing done, where one
+// of them may be IGMP.
+template <uint32_t kLook>
+bool deal_two(port::TxBuffer& first, port::TxBuffer& second, rte_mbuf* const* pkts, uint32_t n) noexcept {
+  rte_mbuf** to_first = first.pkts + first.count;
+  rte_mbuf** to_second = second.pkts + second.count;
+  const auto pair = [](rte_mbuf* const* from, rte_mbuf** first_slot, rte_mbuf** second_slot) {
+    rte_mbuf* const frames[2] = {from[0], from[1]};
+    *first_slot = frames[0];
+    *second_slot = frames[1];
+    return !maybe_igmp(frames[kLook]);
+  };
+  rte_mbuf* const* end = pkts + n;
+  // Eight pairs at a time: the exit of a longer loop is one that branch predictors miss.
+  for (; pkts + 16 <= end; pkts += 16, to_first += 8, to_second += 8) {
+    if (!pair(pkts, to_first, to_second) || !pair(pkts + 2, to_first + 1, to_second + 1) ||
+        !pair(pkts + 4, to_first + 2, to_second + 2) || !pair(pkts + 6, to_first + 3, to_second + 3) ||
+        !pair(pkts + 8, to_first + 4, to_second + 4) || !pair(pkts + 10, to_first + 5, to_second + 5) ||
+        !pair(pkts + 12, to_first + 6, to_second + 6) || !pair(pkts + 14, to_first + 7, to_second + 7)) [[unlikely]] {
+      return false;
+    }
+  }
+  for (; pkts + 2 <= end; pkts += 2) {
+    if (!pair(pkts, to_first++, to_second++)) [[unlikely]] {
+      return false;
+    }
+  }
+  if (pkts != end) {
+    if (kLook == 0 && maybe_igmp(*pkts)) [[unlikely]] {
+      return false;
+    }
+    *to_first++ = *pkts;
+  }
+  first.count = static_cast<uint16_t>(to_first - first.pkts);
+  second.count = static_cast<uint16_t>(to_second - second.pkts);
+  return true;
+}
+
+bool deal_two(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, rte_mbuf* const* pkts,
+              uint32_t n) noexcept {
+  const uint32_t start = state.rr_counter & 1u;
+  port::TxBuffer& first = by_port[table.port[start]];
+  port::TxBuffer& second = by_port[table.port[start ^ 1u]];
+  const bool done = start == table.igmp ? deal_two<1>(first, second, pkts, n) : deal_two<0>(first, second, pkts, n);
+  if (done) [[likely]] {
+    state.rr_counter = (start + n) & 1u;
+    port::flush_full(first);
+    port::flush_full(second);
+  }
+  return done;
+}
+
+// packets_per_slave 1: each member gets every usable-th frame. The burst holds no IGMP.
+void deal(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, rte_mbuf* const* pkts,
+          uint32_t n) noexcept {
   const uint32_t usable = table.usable;
   uint32_t member = place(state, usable);
-  const uint32_t turns = n < usable ? n : usable;
-  for (uint32_t first = 0; first < turns; ++first) {
+  state.rr_counter = (member + n) % usable;
+  for (uint32_t first = 0; first < usable && first < n; ++first) {
     port::TxBuffer& buffer = by_port[table.port[member]];
     rte_mbuf** to = buffer.pkts + buffer.count;
     for (uint32_t i = first; i < n; i += usable) {
       *to++ = pkts[i];
     }
     buffer.count = static_cast<uint16_t>(to - buffer.pkts);
+    port::flush_full(buffer);
     member = member + 1 < usable ? member + 1 : 0;
   }
-  state.rr_counter = (place(state, usable) + n) % usable;
 }
 
 // packets_per_slave > 1: each member gets its run as one piece.
-void in_runs(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, rte_mbuf** pkts, uint16_t n) noexcept {
+[[gnu::noinline]] void in_runs(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, rte_mbuf** pkts,
+                               uint16_t n) noexcept {
   const uint32_t length = table.packets_per_slave;
   const uint32_t cycle = table.usable * length;
-  uint32_t at = place(state, cycle);
+  const uint32_t at = place(state, cycle);
   uint32_t member = at / length;
   uint32_t left = length - at % length;
   for (uint16_t i = 0; i < n;) {
@@ -122,21 +173,34 @@ void in_runs(const TxTable& table, LcoreState& state, port::TxBuffer* by_port, r
   state.rr_counter = (at + n) % cycle;
 }
 
+bool any_maybe_igmp(rte_mbuf* const* pkts, uint16_t n) noexcept {
+#pragma GCC unroll 4
+  for (uint16_t i = 0; i < n; ++i) {
+    if (maybe_igmp(pkts[i])) [[unlikely]] {
+      return true;
+    }
+  }
+  return false;
+}
+
+[[gnu::noinline]] void transmit_general(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port,
+                                        rte_mbuf** pkts, uint16_t n) noexcept {
+  // maybe_igmp() does not see behind the tags of the host path.
+  if (table.packets_per_slave == 0 || path == Path::host || any_maybe_igmp(pkts, n)) {
+    one_by_one(table, state, path, by_port, pkts, n);
+  } else if (table.packets_per_slave == 1) {
+    deal(table, state, by_port, pkts, n);
+  } else {
+    in_runs(table, state, by_port, pkts, n);
+  }
+}
+
 }  // namespace
 
 uint16_t transmit_rr(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
                      uint16_t n) noexcept {
-  if (maybe_igmp(path, pkts, n)) [[unlikely]] {
-    one_by_one<true>(table, state, path, by_port, pkts, n);
-  } else if (table.packets_per_slave == 1) {
-    strided(table, state, by_port, pkts, n);
-  } else if (table.packets_per_slave > 1) {
-    in_runs(table, state, by_port, pkts, n);
-  } else {
-    one_by_one<false>(table, state, path, by_port, pkts, n);
-  }
-  for (uint16_t i = 0; i < table.usable; ++i) {
-    port::flush_full(by_port[table.port[i]]);
+  if (!table.two_in_turn || path != Path::xdp || !deal_two(table, state, by_port, pkts, n)) [[unlikely]] {
+    transmit_general(table, state, path, by_port, pkts, n);
   }
   return n;
 }

@@ -25,6 +25,10 @@ void TxTable::seal() noexcept {
   usable = std::min(usable, kMaxMembers);
   packets_per_slave = std::min(packets_per_slave, kMaxPacketsPerSlave);
   divide = usable != 0 ? modulo_magic(usable) : 0;
+  // Linux sends IGMP by the first that can transmit where none is active.
+  auto* const end = port.begin() + usable;
+  igmp = active == port::kNoPort ? 0 : static_cast<uint16_t>(std::find(port.begin(), end, active) - port.begin());
+  two_in_turn = usable == 2 && packets_per_slave == 1 && igmp < 2;
 }
 
 uint16_t transmit(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,

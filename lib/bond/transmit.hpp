@@ -23,9 +23,11 @@ struct TxTable {
   uint32_t packets_per_slave = 1;            // balance-rr: 0 random, 1 each, n every n-th
   uint8_t bond_index = 0;                    // which of the worker's LcoreState entries is this bond's
   std::array<uint16_t, kMaxMembers> port{};  // [0, usable): ethdev port ids
-  uint64_t divide = 0;                       // for hash % usable without a division (see transmit.cpp)
+  uint64_t divide = 0;                       // for hash % usable without a division (see modulo.hpp)
+  uint16_t igmp = 0;         // balance-rr: position in `port` of the active member, or `usable` where it is not there
+  bool two_in_turn = false;  // balance-rr's usual case: two members, one frame each, IGMP to one of them
 
-  // Sets what is derived from `usable`, and bounds what the packet path multiplies. Call after filling the rest.
+  // Sets what is derived (the last three), and bounds what the packet path relies on. Call after filling the rest.
   void seal() noexcept;
 };
 

@@ -183,28 +183,51 @@ TEST_F(Transmit, RoundRobinGoesOnWithFewerMembers) {
   EXPECT_EQ(choices(ports), std::vector<unsigned>(5, 0));
 }
 
-// IGMP goes to the active member and leaves the turn of the others as it is.
+// IGMP goes to the active member. It takes a turn only where the turn is that member's.
 TEST_F(Transmit, RoundRobinSendsIgmpToTheActiveMember) {
-  const auto every_third = [](uint32_t serial) {
-    return serial % 3 == 2 ? igmp_frame(serial) : udp_frame(serial, serial);
-  };
+  const auto is_igmp = [](uint32_t serial) { return serial % 7 == 2 || (serial > 100 && serial % 2 == 0); };
+  const auto mixed = [&](uint32_t serial) { return is_igmp(serial) ? igmp_frame(serial) : udp_frame(serial, serial); };
   for (const uint32_t per_slave : {1u, 3u}) {
-    RingPorts ports(3);
-    TxTable table = table_of(Mode::balance_rr, ports);
-    table.packets_per_slave = per_slave;
-    table.active = ports.id(1);
-    state_ = {};
-    next_ = 0;
-    for (const uint16_t n : {9, 32, 128, 1}) {
-      EXPECT_EQ(burst(table, ports, n, every_third), n);
-    }
-    const std::vector<unsigned> chosen = choices(ports);
-    ASSERT_EQ(chosen.size(), 170u);
-    uint32_t others = 0;
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      EXPECT_EQ(chosen[i], i % 3 == 2 ? 1 : others++ / per_slave % 3) << "frame " << i;
+    for (const unsigned members : {2u, 3u}) {
+      for (unsigned active = 0; active < members; ++active) {
+        RingPorts ports(members);
+        TxTable table = table_of(Mode::balance_rr, ports);
+        table.packets_per_slave = per_slave;
+        table.active = ports.id(active);
+        table.seal();
+        state_ = {};
+        next_ = 0;
+        for (const uint16_t n : {1, 2, 9, 32, 17, 128, 64, 1}) {
+          EXPECT_EQ(burst(table, ports, n, mixed), n);
+        }
+        const std::vector<unsigned> chosen = choices(ports);
+        ASSERT_EQ(chosen.size(), 254u);
+        uint32_t turns = 0;
+        for (uint32_t serial = 0; serial < chosen.size(); ++serial) {
+          const uint32_t turn = turns / per_slave % members;
+          ASSERT_EQ(chosen[serial], is_igmp(serial) ? active : turn)
+              << "frame " << serial << " of " << members << " members, " << per_slave << " each";
+          turns += !is_igmp(serial) || turn == active ? 1 : 0;
+        }
+      }
     }
   }
+}
+
+// The active member need not be among the usable ones.
+TEST_F(Transmit, RoundRobinIgmpToAnActiveMemberThatIsNotInTurn) {
+  RingPorts ports(3);
+  TxTable table = table_of(Mode::balance_rr, ports);
+  table.usable = 2;
+  table.active = ports.id(2);
+  table.seal();
+  const auto mixed = [](uint32_t serial) { return serial % 4 == 0 ? igmp_frame(serial) : udp_frame(serial, serial); };
+  EXPECT_EQ(burst(table, ports, 40, mixed), 40);
+  EXPECT_EQ(udp_burst(table, ports, 20), 20);
+  const auto all = sent(ports);
+  EXPECT_EQ(all[0].size(), 25u);
+  EXPECT_EQ(all[1].size(), 25u);
+  EXPECT_EQ(all[2].size(), 10u);
 }
 
 TEST_F(Transmit, RoundRobinIgmpAtRandomAndWithoutActiveMember) {
@@ -212,6 +235,7 @@ TEST_F(Transmit, RoundRobinIgmpAtRandomAndWithoutActiveMember) {
   TxTable table = table_of(Mode::balance_rr, ports);
   table.packets_per_slave = 0;
   table.active = port::kNoPort;
+  table.seal();
   EXPECT_EQ(burst(table, ports, 100, igmp_frame), 100);
   EXPECT_EQ(choices(ports), std::vector<unsigned>(100, 0));  // the first that can transmit
 }
@@ -220,6 +244,7 @@ TEST_F(Transmit, RoundRobinFindsIgmpWhereLinuxDoes) {
   RingPorts ports(2);
   TxTable table = table_of(Mode::balance_rr, ports);
   table.active = ports.id(1);
+  table.seal();
   const auto one = [&](const std::vector<uint8_t>& frame, Path path, std::vector<size_t> cut = {}) {
     state_ = {};  // in turn it would be port 0
     rte_mbuf* m = cut.empty() ? pool_.frame(frame) : pool_.split(frame, cut);
@@ -252,6 +277,7 @@ TEST_F(Transmit, ActiveBackupUsesTheActiveMemberOnly) {
   RingPorts ports(3);
   TxTable table = table_of(Mode::active_backup, ports);
   table.active = ports.id(2);
+  table.seal();
   for (const uint16_t n : {1, 31, 32, 5, 128, 64, 3}) {
     EXPECT_EQ(udp_burst(table, ports, n), n);
   }
@@ -268,6 +294,7 @@ TEST_F(Transmit, ActiveBackupWithNoneActiveTakesNothing) {
   RingPorts ports(2);
   TxTable table = table_of(Mode::active_backup, ports);
   table.active = port::kNoPort;
+  table.seal();
   EXPECT_EQ(udp_burst(table, ports, 7), 0);
 }
 
