@@ -93,6 +93,30 @@ TEST_F(Hash, ABurstOfAllGoldenFramesMixed) {
   rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
 }
 
+// Bursts are hashed in fours: any size, at any place among frames of all kinds.
+TEST_F(Hash, BurstsOfEverySize) {
+  const Golden golden = read_golden("hash32.csv");
+  const Pool pool;
+  std::vector<rte_mbuf*> frames;
+  for (const auto& row : golden.rows) {
+    frames.push_back(pool.frame(bytes_of(row[1])));
+  }
+  for (const Named& policy : kPolicies) {
+    const size_t column = golden.column(std::string("xdp:") + policy.name);
+    for (uint16_t n = 0; n <= 33; ++n) {
+      for (size_t start = n; start + n <= frames.size(); start += 29) {
+        std::vector<uint32_t> out(n + 1u, 0xdeadbeef);
+        hash_burst(policy.policy, Path::xdp, frames.data() + start, n, out.data());
+        for (uint16_t i = 0; i < n; ++i) {
+          ASSERT_EQ(out[i], number(golden.rows[start + i][column])) << golden.rows[start + i][0] << " in " << n;
+        }
+        EXPECT_EQ(out[n], 0xdeadbeef) << "wrote past the burst";
+      }
+    }
+  }
+  rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
+}
+
 // Untagged frames do not depend on the path, and a tag inside the frame hides what is behind it from XDP only.
 TEST_F(Hash, TagsMatterOnTheHostPathOnly) {
   const std::vector<uint8_t> plain = udp_frame(5, 0);
