@@ -84,7 +84,7 @@ inline void append(TxBuffer& buffer, rte_mbuf** pkts, uint16_t n) noexcept {
     send(buffer, pkts, n);
     return;
   }
-  std::memcpy(buffer.pkts + buffer.count, pkts, n * sizeof(*pkts));
+  std::memcpy(buffer.pkts + buffer.count, pkts, n * sizeof(rte_mbuf*));
   buffer.count = static_cast<uint16_t>(buffer.count + n);
   flush_full(buffer);
 }
