@@ -133,6 +133,7 @@ TEST_F(Transmit, RoundRobinRunsOfPacketsPerSlave) {
     RingPorts ports(3);
     TxTable table = table_of(Mode::balance_rr, ports);
     table.packets_per_slave = run;
+    table.seal();
     state_ = {};
     for (const uint16_t n : {1, 5, 32, 128, 64, 13, 128}) {
       EXPECT_EQ(udp_burst(table, ports, n), n);
@@ -149,6 +150,7 @@ TEST_F(Transmit, RoundRobinAtRandomUsesAllEvenlyAndInNoCycle) {
   RingPorts ports(4);
   TxTable table = table_of(Mode::balance_rr, ports);
   table.packets_per_slave = 0;
+  table.seal();
   std::vector<unsigned> chosen;
   for (int i = 0; i < 32; ++i) {
     EXPECT_EQ(udp_burst(table, ports, 128), 128);
@@ -395,6 +397,7 @@ TEST_F(Transmit, FullPortDropsAndCounts) {
     RingPorts ports(2, 64);  // 63 frames each
     TxTable table = table_of(c.mode, ports);
     table.packets_per_slave = c.per_slave;
+    table.seal();
     state_ = {};
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(udp_burst(table, ports, 128), 128);
