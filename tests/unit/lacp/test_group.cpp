@@ -104,6 +104,32 @@ TEST(GroupMembers, NumbersDoNotRunOut) {
   }
 }
 
+TEST(GroupMembers, ALeavingOneHandsTheTrafficOnAtOnce) {
+  World world;
+  const auto node = world.add({});
+  world.enslave(node, 0);
+  world.enslave(node, 1);
+  world.run_for(10 * kSecond);  // nobody answers: one link carries
+  ASSERT_EQ(world.usable(node), 1U);
+  ASSERT_TRUE(world.group(node).remove_port(0, world.now).ok());
+  ASSERT_EQ(world.usable(node), 1U);
+  EXPECT_EQ(world.group(node).usable()[0], 1);
+  EXPECT_EQ(world.group(node).info().active->id, 2);
+  EXPECT_EQ(world.group(node).info().history.back().reason, Reason::member_left);
+}
+
+TEST(GroupMembers, ManyPastOnesDoNotSilenceAPresentOne) {
+  World world;
+  const auto node = world.add({});
+  world.enslave(node, 0);
+  for (uint16_t port = 1; port < 200; ++port) {
+    world.enslave(node, port);
+    ASSERT_TRUE(world.group(node).remove_port(port, world.now).ok());
+  }
+  world.run_for(kSecond);
+  EXPECT_FALSE(world.sent_by(node, 0).empty());
+}
+
 TEST(GroupStart, FirstPduComesAfterTwoTicksAndTellsASettledState) {
   World world;
   const auto node = world.add(fast());
@@ -252,6 +278,17 @@ TEST(GroupLink, LinkDownEndsItsTrafficAtOnceAndMinLinksTheCarrier) {
   EXPECT_FALSE(world.group(node).carrier());
   EXPECT_EQ(world.usable(node), 0U);
   EXPECT_EQ(world.group(node).info().active, std::nullopt);
+}
+
+TEST(GroupLink, LinkDownIsSeenByTheReceiveMachineAtOnce) {
+  World world;
+  const auto node = world.add({});
+  world.enslave(node, 0);
+  keep_partner(world, node, {0}, 12 * kSecond);
+  world.link(node, 0, kDown);
+  EXPECT_EQ(world.port(node, 0).receive, ReceiveState::port_disabled);
+  EXPECT_FALSE(world.port(node, 0).partner.has(kSynchronization));
+  EXPECT_EQ(world.port(node, 0).history.back().reason, Reason::link_down);
 }
 
 TEST(GroupUsable, KeepsTheOrderOfEnslaving) {
@@ -791,6 +828,17 @@ TEST(GroupChanges, ComeOnceAndAreBounded) {
   EXPECT_EQ(changes.notices, Changes::kMaxNotices);
   EXPECT_TRUE(changes.any());
   EXPECT_FALSE(world.group(node).take_changes().any());
+}
+
+TEST(GroupChanges, TheSameNoticeComesOnce) {
+  World world;
+  const auto node = world.add({});
+  world.enslave(node, 0, kDown);
+  for (int i = 0; i < 3; ++i) {
+    world.link(node, 0, {true, 0, true});
+    world.link(node, 0, kDown);
+  }
+  EXPECT_EQ(world.group(node).take_changes().notices, 1U);
 }
 
 TEST(GroupChanges, AnIndividualLinkIsNoticed) {

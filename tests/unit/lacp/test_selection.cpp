@@ -132,6 +132,15 @@ TEST(Selection, APartnerThatDoesNotAggregateIsIndividual) {
   EXPECT_EQ(bench.choose_id(Select::bandwidth), 3);
 }
 
+TEST(Selection, AnIndividualPortDoesNotJoinOthers) {
+  Bench bench;
+  bench.add(0xbb);
+  bench.add(0xbb).partner.set(kAggregation, false);
+  bench.assign_all();
+  EXPECT_NE(bench.ports[0]->aggregator, bench.ports[1]->aggregator);
+  EXPECT_TRUE(bench.ports[1]->aggregator->individual);
+}
+
 TEST(Selection, ALatePortJoinsTheOthers) {
   Bench bench;
   bench.add(0xbb);
