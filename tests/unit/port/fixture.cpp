@@ -12,6 +12,12 @@
 #include <cstring>
 #include <filesystem>
 
+// net_af_xdp keeps its umem, with the mbufs in it, when it is closed.
+extern "C" const char* __lsan_default_suppressions();   // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+  return "leak:xsk_umem__create";
+}
+
 namespace xbond::port::test {
 namespace {
 
