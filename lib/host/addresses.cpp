@@ -14,6 +14,9 @@
 
 #include "lib/host/unique_fd.hpp"
 
+// The kernel's macros walk messages by char pointers; buffers and message parts are aligned as it demands.
+#pragma GCC diagnostic ignored "-Wcast-align"
+
 namespace xbond::host {
 namespace {
 

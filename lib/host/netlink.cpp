@@ -8,6 +8,9 @@
 #include <array>
 #include <cstring>
 
+// The kernel's macros walk messages by char pointers; buffers and message parts are aligned as it demands.
+#pragma GCC diagnostic ignored "-Wcast-align"
+
 namespace xbond::host {
 namespace {
 

@@ -27,16 +27,19 @@ struct Counters {                                     // host thread writes, con
   uint64_t from_kernel = 0, from_kernel_dropped = 0;  // read from the tap; ring full or no mbuf
 };
 
-// Reported when the host changes the tap (ip link set NAME address|mtu|up|down). Called on the host thread.
+// Reported when the host changes the tap (ip link set NAME address|mtu|up|down), not when set_mac() or set_mtu() did.
+// Called on the host thread, which moves no frames meanwhile; it may call the Host. A tap that is deleted on the host
+// is reported once, as down; its frames are dropped and counted until remove().
 struct TapChange {
-  std::string name;
+  std::string name;  // as given to add(), whatever the host calls it now
   port::Mac mac;
   uint32_t mtu;
   bool up;
 };
 
 // Owns all taps and the thread that moves frames between them and the rings. The thread sleeps (epoll with a short
-// adaptive timeout while traffic flows): it never spins. All member functions: control thread.
+// adaptive timeout while traffic flows): it never spins. Member functions: control and protocol thread, both at once if
+// need be; they may wait for the kernel's rtnl lock and for one round of the host thread.
 class Host {
  public:
   static Result<std::unique_ptr<Host>> create(rte_mempool* pool, uint16_t workers,
@@ -46,7 +49,8 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   // Errors: EPERM without CAP_NET_ADMIN, EBUSY / EEXIST a netdevice of that name exists (and is not a free tap), EINVAL
-  // a name the kernel does not take. Returns a handle > 0.
+  // a name, MAC or MTU the kernel does not take. Returns a handle > 0. The tap starts down (the host sets it up) and
+  // without carrier.
   Result<uint32_t> add(std::string_view name, const port::Mac& mac, uint16_t mtu);
   void remove(uint32_t handle);  // the caller guarantees that no worker uses its rings any more
   // One entry a worker; stable until remove().
