@@ -5,9 +5,9 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 
 namespace xbond::port {
 
@@ -84,7 +84,7 @@ inline void append(TxBuffer& buffer, rte_mbuf** pkts, uint16_t n) noexcept {
     send(buffer, pkts, n);
     return;
   }
-  std::memcpy(buffer.pkts + buffer.count, pkts, n * sizeof(rte_mbuf*));
+  std::copy_n(pkts, n, buffer.pkts + buffer.count);
   buffer.count = static_cast<uint16_t>(buffer.count + n);
   flush_full(buffer);
 }
