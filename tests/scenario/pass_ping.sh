@@ -65,7 +65,9 @@ transfer "on peer" "" 10.1.1.1
 udp_answers
 ipv4=$(console bpf map dump bond0:counts json | json "int.from_bytes(bytes.fromhex(d[2]['value']), 'little')")
 note "IPv4 frames counted by the program: $ipv4"
-((ipv4 > 1000)) || fail "the program counted only $ipv4 IPv4 frames"
+# A megabyte in is 685 full segments, and 40 frames of the pings; how many acknowledgements come for the megabyte out is
+# the peer's choice.
+((ipv4 >= 685 + 40)) || fail "the program counted only $ipv4 IPv4 frames"
 
 step "when it is detached, they still do"
 console xdp detach bond0 >/dev/null
