@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <linux/bpf.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,7 @@ constexpr size_t kInstructionBytes = 8;
 // Longest objects in the field have some ten thousand instructions; the kernel's own limit is a million.
 constexpr size_t kMaxSectionBytes = 1'000'000 * kInstructionBytes;
 // .bss and .data become maps in memory
-constexpr size_t kMaxDataBytes = size_t{1} << 30;
+constexpr size_t kMaxDataBytes = size_t{64} << 20;
 
 // Far above what compilers make of an XDP program; libbpf's searches among them are not linear.
 constexpr size_t kMaxSections = 10'000;
@@ -39,6 +40,8 @@ Status check_section(const Section& section, size_t index) {
   // The library rounds by it
   if ((header.sh_addralign & (header.sh_addralign - 1)) != 0 || header.sh_addralign > 4096)
     return fail(EINVAL, fmt::format("section {} has alignment {}", section.name, header.sh_addralign));
+  if (section.executable() && section.name.starts_with(".debug_"))
+    return fail(EINVAL, fmt::format("section {} holds code", section.name));
   if (section.executable() && header.sh_type != SHT_NOBITS) {
     if (header.sh_size % kInstructionBytes != 0)
       return fail(EINVAL, fmt::format("section {} does not hold whole instructions", section.name));
@@ -151,6 +154,9 @@ Status check_relocations(const ElfView& elf, const Symbols& symbols, const Secti
       header.sh_link != symbols.index || header.sh_info == 0 || header.sh_info >= elf.sections().size())
     return fail(EINVAL, fmt::format("relocations of section {} are damaged", section.name));
   const auto& target = elf.sections()[header.sh_info];
+  // By its name libbpf tells which relocations it leaves alone
+  if (target.executable() && section.name != fmt::format(".rel{}", target.name))
+    return fail(EINVAL, fmt::format("relocations of section {} are in section {}", target.name, section.name));
   if (target.header.sh_type == SHT_NOBITS && header.sh_size != 0)
     return fail(EINVAL, fmt::format("section {} has relocations but no data", target.name));
   for (size_t i = 0; i < header.sh_size / sizeof(Elf64_Rel); ++i) {
@@ -159,6 +165,37 @@ Status check_relocations(const ElfView& elf, const Symbols& symbols, const Secti
     if (ELF64_R_SYM(relocation.r_info) >= symbols.count || relocation.r_offset > target.data.size() ||
         target.data.size() - relocation.r_offset < width)
       return fail(EINVAL, fmt::format("relocation {} of section {} points outside", i, target.name));
+  }
+  return {};
+}
+
+bool is_local_call(const Section& section, size_t offset) {
+  constexpr auto kCall = std::byte{0x85};
+  return section.data[offset] == kCall && (section.data[offset + 1] >> 4) == std::byte{BPF_PSEUDO_CALL};
+}
+
+// libbpf 1.1 frees a program's list of relocations twice when it appends functions and neither they nor the program
+// have any: only calls within the program's own section, which need no relocation, lead there.
+Status check_calls(const ElfView& elf, const std::vector<Function>& functions) {
+  const auto sections = elf.sections();
+  std::vector<std::vector<uint64_t>> relocated(sections.size());
+  for (const auto& section : sections) {
+    if (section.header.sh_type != SHT_REL) continue;
+    auto& offsets = relocated[section.header.sh_info];
+    for (size_t at = 0; at < section.data.size(); at += sizeof(Elf64_Rel))
+      offsets.push_back(read_at<Elf64_Rel>(section.data, at)->r_offset);
+    std::ranges::sort(offsets);
+  }
+  for (const auto& function : functions) {
+    const auto& section = sections[function.section];
+    const auto& offsets = relocated[function.section];
+    const auto first = std::ranges::lower_bound(offsets, function.offset);
+    if (section.name == ".text" || (first != offsets.end() && *first < function.offset + function.size)) continue;
+    for (size_t at = function.offset; at < function.offset + function.size; at += kInstructionBytes)
+      if (is_local_call(section, at))
+        return fail(ENOTSUP, fmt::format("function {} calls functions of its own section {}, which this version does "
+                                         "not take: put those in no section of their own",
+                                         function.name, section.name));
   }
   return {};
 }
@@ -195,6 +232,7 @@ Status check_elf(const ElfView& elf) {
   for (const auto& section : sections)
     if (section.header.sh_type == SHT_REL || section.header.sh_type == SHT_RELA)
       if (auto status = check_relocations(elf, *symbols, section); !status) return status;
+  if (auto status = check_calls(elf, *functions); !status) return status;
   return check_code_has_functions(elf, *functions);
 }
 

@@ -1,11 +1,13 @@
 // Any bytes as an XDP object: opened, or refused with one line; what opens is loaded and run on frames. Finds crashes
 // and endless loops in the object reader (libbpf included), the check of instructions and the interpreter.
-#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <span>
 #include <vector>
 
 #include "bpf_compat/engine/program.hpp"
+#include "bpf_compat/object/elf_view.hpp"
 #include "bpf_compat/object/object.hpp"
 
 using namespace xbond;  // NOLINT(google-build-using-namespace)
@@ -36,6 +38,39 @@ void run(const bpf::Program& program) {
 }
 
 }  // namespace
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* bytes, size_t size, size_t max_size);
+
+// Most changes of any byte only break the file: half of the time, changes words within one section instead, so that it
+// stays an object and libbpf gets to see it.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t max_size, unsigned seed) {
+  const auto view = bpf::ElfView::open(std::as_bytes(std::span(bytes, size)));
+  if (!view || seed % 2 == 0) return LLVMFuzzerMutate(bytes, size, max_size);
+  std::minstd_rand random(seed);
+  for (auto changes = 1 + random() % 3; changes != 0; --changes) {
+    const auto& section = view->sections()[random() % view->sections().size()];
+    if (section.data.size() < sizeof(uint32_t)) continue;
+    const auto inside = static_cast<size_t>(section.data.data() - reinterpret_cast<const std::byte*>(bytes));
+    const size_t at = inside + random() % (section.data.size() / sizeof(uint32_t)) * sizeof(uint32_t);
+    uint32_t word = 0;
+    std::memcpy(&word, bytes + at, sizeof(word));
+    switch (random() % 4) {
+      case 0:
+        word = static_cast<uint32_t>(random() % 64);
+        break;
+      case 1:
+        word += static_cast<uint32_t>(random() % 9) - 4;
+        break;
+      case 2:
+        word ^= 1U << random() % 32;
+        break;
+      default:
+        word = ~0U;
+    }
+    std::memcpy(bytes + at, &word, sizeof(word));
+  }
+  return size;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const auto object = bpf::Object::open(std::as_bytes(std::span(bytes, size)), "fuzz");

@@ -3,8 +3,10 @@
 #include <linux/bpf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 
+#include "bpf_compat/object/elf_view.hpp"
 #include "bpf_compat/object/object.hpp"
 
 namespace xbond::bpf {
@@ -178,6 +180,37 @@ TEST(Object, WrongFiles) {
   const auto empty = Object::open(std::span<const std::byte>{}, "empty");
   ASSERT_FALSE(empty);
   EXPECT_EQ(empty.error().text, "object empty: not an ELF file");
+}
+
+// libbpf would free memory twice on these, so they may not reach it: calls whose relocations are gone, or named so that
+// libbpf leaves them alone.
+TEST(Object, CallsWithoutRelocationsAreRefused) {
+  const auto good = bytes_of("conf_calls.v3.o");
+  const auto view = ElfView::open(good);
+  ASSERT_TRUE(view) << view.error().text;
+  const auto sections = view->sections();
+  const auto it = std::ranges::find(sections, ".relxdp", &ElfView::Section::name);
+  ASSERT_NE(it, sections.end());
+  const auto table = read_at<Elf64_Ehdr>(good, 0)->e_shoff;
+  const auto header_at = table + static_cast<size_t>(it - sections.begin()) * sizeof(Elf64_Shdr);
+
+  auto typeless = good;
+  const uint32_t type = SHT_PROGBITS;
+  std::memcpy(typeless.data() + header_at + offsetof(Elf64_Shdr, sh_type), &type, sizeof(type));
+  const auto no_relocations = Object::open(typeless, "o");
+  ASSERT_FALSE(no_relocations);
+  EXPECT_TRUE(
+      no_relocations.error().text.starts_with("object o: function conf_calls calls functions of its own section"))
+      << no_relocations.error().text;
+
+  auto misnamed = good;
+  const auto debug = std::ranges::find_if(sections, [](const auto& s) { return s.name.starts_with(".debug_"); });
+  ASSERT_NE(debug, sections.end());
+  std::memcpy(misnamed.data() + header_at + offsetof(Elf64_Shdr, sh_name), &debug->header.sh_name, sizeof(uint32_t));
+  const auto hidden = Object::open(misnamed, "o");
+  ASSERT_FALSE(hidden);
+  EXPECT_TRUE(hidden.error().text.starts_with("object o: relocations of section xdp are in section .debug_"))
+      << hidden.error().text;
 }
 
 // Every prefix, and every byte turned over: an error line or an object, never a crash. (The fuzzer goes further.)
