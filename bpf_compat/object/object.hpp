@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,15 @@ struct MapSpec {
   uint32_t flags = 0;              // BPF_F_*
   std::vector<std::byte> initial;  // data sections: the first value; else empty
   bool frozen = false;             // .rodata: no one writes it
+  // Declared to be pinned by name (LIBBPF_PIN_BY_NAME): objects of one process that name it share one map.
+  bool pinned = false;
+  std::shared_ptr<const MapSpec> inner = {};  // maps of maps: the shape of what they hold; null where not declared
+  // Maps of maps and prog arrays: the map or program (function name) that the object puts at a key.
+  struct Ref {
+    uint32_t key = 0;
+    std::string target;
+  };
+  std::vector<Ref> initial_refs = {};
 };
 
 struct ProgramSpec {
