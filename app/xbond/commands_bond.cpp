@@ -7,6 +7,7 @@
 #include "app/xbond/commands.hpp"
 #include "bpf_compat/json.hpp"
 #include "lib/bond/hash.hpp"
+#include "lib/bond/options.hpp"
 
 namespace xbond::app {
 namespace {
@@ -90,15 +91,7 @@ Result<std::vector<uint8_t>> parse_frame(std::string_view hex) {
 }
 
 std::string_view policy_name(bond::Policy policy) {
-  switch (policy) {
-    case bond::Policy::layer2:
-      return "layer2";
-    case bond::Policy::layer34:
-      return "layer3+4";
-    case bond::Policy::layer23:
-      return "layer2+3";
-  }
-  return "";
+  return bond::value_name(bond::OptionId::xmit_hash_policy, static_cast<int64_t>(policy));
 }
 
 struct HashAnswer {

@@ -37,13 +37,21 @@ inline bool is_tag(uint16_t ethertype) noexcept {
   return ethertype == RTE_ETHER_TYPE_VLAN || ethertype == RTE_ETHER_TYPE_QINQ;
 }
 
-// Where the ethertype lies that Linux sees when the host's stack sends this frame (at least kEtherHeader bytes): the
-// outer tag is beside the frame, not in it. Linux has no tag offload for MPLS, so there the tag stays inside.
-inline uint32_t ethertype_offset_host(std::span<const uint8_t> frame) noexcept {
+// Where Linux starts to look at a frame: at which ethertype, and where it takes the network header to begin.
+struct Start {
+  uint32_t type_at = kEthertypeAt;
+  uint32_t network_at = kEtherHeader;
+
+  [[nodiscard]] bool tag_beside() const noexcept { return type_at != kEthertypeAt; }
+};
+
+// For a frame that the host's stack sends (at least kEtherHeader bytes): the outer tag is beside the frame, not in it.
+// Linux has no tag offload for MPLS, so there the tag stays inside, and the network header is behind it all the same.
+inline Start start_host(std::span<const uint8_t> frame) noexcept {
   const uint8_t* data = frame.data();
   const uint32_t untagged = kEthertypeAt + 4;
   if (!is_tag(load_be16(data + kEthertypeAt)) || frame.size() < untagged + 2) {
-    return kEthertypeAt;
+    return {};
   }
   uint32_t at = untagged;
   for (uint32_t tags = 1; tags < kTagsAtMost && is_tag(load_be16(data + at)) && frame.size() >= at + 6; ++tags) {
@@ -51,7 +59,10 @@ inline uint32_t ethertype_offset_host(std::span<const uint8_t> frame) noexcept {
   }
   const uint16_t payload = load_be16(data + at);
   const bool mpls = payload == RTE_ETHER_TYPE_MPLS || payload == RTE_ETHER_TYPE_MPLSM;
-  return mpls ? kEthertypeAt : untagged;
+  if (mpls) {
+    return {.type_at = kEthertypeAt, .network_at = at + 2};
+  }
+  return {.type_at = untagged, .network_at = untagged + 2};
 }
 
 // The frame's first bytes in one piece: in place, or gathered into `copy` where they are spread over segments.

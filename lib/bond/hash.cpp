@@ -2,17 +2,16 @@
 
 #include <rte_byteorder.h>
 
+#include <algorithm>
 #include <array>
 
-#include "lib/bond/frame.hpp"
+#include "lib/bond/dissect.hpp"
+#include "lib/bond/transport.hpp"
 
 namespace xbond::bond {
 namespace {
 
-constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17, kDccp = 33, kEsp = 50, kAh = 51, kIcmp6 = 58;
-constexpr uint8_t kSctp = 132, kUdpLite = 136;
 constexpr uint16_t kNoProtocol = 256;  // a fragment: what follows the IP header is not a transport header
-constexpr uint32_t kIpv4Header = 20, kIpv6Header = 40, kIcmpHeader = 8;
 
 // Linux xors words as they lie in memory (network order), seen as the machine's 32-bit integers.
 uint32_t fold(uint32_t start, uint32_t addresses) noexcept {
@@ -42,36 +41,12 @@ bool read_ip(std::span<const uint8_t> frame, uint32_t offset, uint16_t ethertype
   }
   if (ethertype == RTE_ETHER_TYPE_IPV6 && frame.size() >= offset + kIpv6Header) {
     const uint8_t* header = frame.data() + offset;
-    ip.addresses = 0;
-    for (uint32_t word = 8; word < kIpv6Header; word += 4) {
-      ip.addresses ^= load32(header + word);
-    }
+    ip.addresses = ipv6_addresses(header);
     ip.protocol = header[6];
     ip.payload = offset + kIpv6Header;
     return true;
   }
   return false;
-}
-
-// The first four bytes of the transport header, for the protocols that Linux takes to start with ports (for AH, the
-// SPI behind its first word); 0 for others and where the frame ends before.
-uint32_t read_ports(std::span<const uint8_t> frame, const Ip& ip) noexcept {
-  uint32_t at = ip.payload;
-  switch (ip.protocol) {
-    case kTcp:
-    case kUdp:
-    case kDccp:
-    case kEsp:
-    case kSctp:
-    case kUdpLite:
-      break;
-    case kAh:
-      at += 4;
-      break;
-    default:
-      return 0;
-  }
-  return frame.size() >= at + 4 ? load32(frame.data() + at) : 0;
 }
 
 bool icmp_error(uint16_t protocol, uint8_t type) noexcept {
@@ -81,17 +56,32 @@ bool icmp_error(uint16_t protocol, uint8_t type) noexcept {
   return (type >= 3 && type <= 5) || type == 11 || type == 12;
 }
 
-bool icmp_has_id(uint8_t type) noexcept {
-  return type == 0 || type == 8 || type == 13 || type == 14 || type == 128 || type == 129;
+// layer2+3 and layer3+4: the outer IP header, or that of the packet which an ICMP error is about.
+bool read_outer(std::span<const uint8_t> frame, uint32_t network_at, uint16_t ethertype, Flow& flow) noexcept {
+  Ip ip;
+  if (!read_ip(frame, network_at, ethertype, ip)) {
+    return false;
+  }
+  uint32_t query = 0;
+  if ((ip.protocol == kIcmp || ip.protocol == kIcmp6) && holds(frame, ip.payload, kIcmpHeader)) {
+    const uint8_t* header = frame.data() + ip.payload;
+    query = icmp_query(header);
+    // An error is sent where the flow that it is about goes. The kernel reads that inner header by the outer ethertype.
+    if (icmp_error(ip.protocol, header[0]) && !read_ip(frame, ip.payload + kIcmpHeader, ethertype, ip)) {
+      return false;
+    }
+  }
+  flow = {.addresses = ip.addresses, .ports = query != 0 ? query : ports_at(frame, ip.protocol, ip.payload)};
+  return true;
 }
 
-// An ICMP query's flow is its type, code and identifier (host order; 0 counts as 1, so that it is never "none").
-uint32_t icmp_query(const uint8_t* header) noexcept {
-  if (!icmp_has_id(header[0])) {
-    return 0;
-  }
-  const uint32_t id = load_be16(header + 4);
-  return header[0] | uint32_t{header[1]} << 8 | (id != 0 ? id : 1) << 16;
+// Upper three bytes of the source MAC ^ lower three, and the tag that is beside the frame.
+uint32_t vlan_srcmac(std::span<const uint8_t> frame, bool tag_beside) noexcept {
+  const uint8_t* source = frame.data() + 6;
+  const uint32_t tci = tag_beside ? load_be16(frame.data() + kEthertypeAt + 2) : 0;
+  const uint32_t upper = uint32_t{source[0]} << 16 | uint32_t{source[1]} << 8 | source[2];
+  const uint32_t lower = uint32_t{source[3]} << 16 | uint32_t{source[4]} << 8 | source[5];
+  return tci ^ upper ^ lower;
 }
 
 // Every frame and every policy: the reference for the fast paths of hash_burst.cpp.
@@ -99,28 +89,29 @@ uint32_t hash_any(Policy policy, Path path, std::span<const uint8_t> frame) noex
   if (frame.size() < kEtherHeader) {
     return 0;
   }
-  const uint32_t type_at = path == Path::host ? ethertype_offset_host(frame) : kEthertypeAt;
-  const uint16_t ethertype = load_be16(frame.data() + type_at);
+  const Start start = path == Path::host ? start_host(frame) : Start{};
+  if (policy == Policy::vlan_srcmac) {
+    return vlan_srcmac(frame, start.tag_beside());
+  }
+  const uint16_t ethertype = load_be16(frame.data() + start.type_at);
   const uint32_t ethernet = uint32_t{frame[5]} ^ frame[11] ^ ethertype;
-  Ip ip;
-  if (policy == Policy::layer2 || !read_ip(frame, type_at + 2, ethertype, ip)) {
+  if (policy == Policy::layer2) {
     return ethernet;
   }
-  uint32_t query = 0;
-  if (ip.protocol == kIcmp || ip.protocol == kIcmp6) {
-    // An error is sent where the flow that it is about goes. The kernel reads that inner header by the outer ethertype.
-    if (frame.size() >= ip.payload + kIcmpHeader) {
-      const uint8_t* header = frame.data() + ip.payload;
-      query = icmp_query(header);
-      if (icmp_error(ip.protocol, header[0]) && !read_ip(frame, ip.payload + kIcmpHeader, ethertype, ip)) {
-        return ethernet;
-      }
+  Flow flow;
+  if (policy == Policy::encap23 || policy == Policy::encap34) {
+    const std::optional<Flow> inner = dissect(frame, start);
+    if (!inner) {
+      return ethernet;
     }
+    flow = *inner;
+  } else if (!read_outer(frame, start.network_at, ethertype, flow)) {
+    return ethernet;
   }
-  if (policy == Policy::layer23) {
-    return fold(ethernet, ip.addresses);
+  if (policy == Policy::layer23 || policy == Policy::encap23) {
+    return fold(ethernet, flow.addresses);
   }
-  return fold(query != 0 ? query : read_ports(frame, ip), ip.addresses) >> 1;
+  return fold(flow.ports, flow.addresses) >> 1;
 }
 
 // No field that a policy reads lies beyond: Ethernet header and tags, two IPv4 headers with options around an ICMP
@@ -134,7 +125,7 @@ uint32_t hash(Policy policy, Path path, std::span<const uint8_t> frame) noexcept
 }
 
 uint32_t hash_mbuf(Policy policy, Path path, const rte_mbuf* frame) noexcept {
-  std::array<uint8_t, kHeadersAtMost> copy;
+  std::array<uint8_t, std::max(kHeadersAtMost, kDissectAtMost)> copy;
   return hash_any(policy, path, headers(frame, copy));
 }
 

@@ -78,6 +78,12 @@ bool nowhere(__m128i lanes) noexcept {
   return _mm_movemask_epi8(lanes) == 0;
 }
 
+// `words` hold the ethertypes in their upper halves.
+bool untagged(__m128i words) noexcept {
+  return nowhere(_mm_or_si128(equal(words, 0xffff0000, 0x00810000),    // 802.1Q
+                              equal(words, 0xffff0000, 0xa8880000)));  // 802.1ad
+}
+
 __m128i fold(__m128i h) noexcept {
   h = _mm_xor_si128(h, _mm_srli_epi32(h, 16));
   return _mm_xor_si128(h, _mm_srli_epi32(h, 8));
@@ -116,8 +122,7 @@ struct Layer2 {
     // Moved down by a byte: source[5], first and second byte of the ethertype. The second belongs into the lowest byte.
     const __m128i source = _mm_and_si128(_mm_srli_epi32(type, 8), all(0xffff));
     store(out, _mm_xor_si128(_mm_xor_si128(source, _mm_srli_epi32(type, 24)), _mm_srli_epi32(ether.word0(), 24)));
-    return path == Path::xdp || nowhere(_mm_or_si128(equal(type, 0xffff0000, 0x00810000),    // 802.1Q
-                                                     equal(type, 0xffff0000, 0xa8880000)));  // 802.1ad
+    return path == Path::xdp || untagged(type);
   }
   // All kinds without a tag are alike.
   static bool four_ipv6(rte_mbuf* const* /*pkts*/, uint32_t* /*out*/) noexcept { return false; }
@@ -159,9 +164,21 @@ struct Layer23 {
   }
 };
 
-// IPv4 without options, not a fragment, with TCP or UDP.
+// The same, and no options: a header length that is too short makes Linux's dissector give up. What such a frame
+// carries is no tunnel.
+struct Encap23 {
+  static constexpr Policy kPolicy = Policy::encap23;
+
+  static bool four(Path path, rte_mbuf* const* pkts, uint32_t* out) noexcept {
+    return Layer23::four(path, pkts, out) && everywhere(equal(Four(Starts(pkts), 2).word3(), 0xf, 5));
+  }
+  static bool four_ipv6(rte_mbuf* const* pkts, uint32_t* out) noexcept { return Layer23::four_ipv6(pkts, out); }
+};
+
+// IPv4 without options, not a fragment, with TCP or UDP. No tunnel either: encap3+4 has the same.
+template <Policy policy>
 struct Layer34 {
-  static constexpr Policy kPolicy = Policy::layer34;
+  static constexpr Policy kPolicy = policy;
 
   static bool four(Path /*path*/, rte_mbuf* const* pkts, uint32_t* out) noexcept {
     if (!all_have(pkts, kIpv4End + 4)) [[unlikely]] {
@@ -188,6 +205,26 @@ struct Layer34 {
     store(out, _mm_srli_epi32(fold(_mm_xor_si128(tail.word3(), ipv6_addresses(starts))), 1));
     return everywhere(common);
   }
+};
+
+struct VlanSrcmac {
+  static constexpr Policy kPolicy = Policy::vlan_srcmac;
+
+  static bool four(Path path, rte_mbuf* const* pkts, uint32_t* out) noexcept {
+    if (!all_have(pkts, 18)) [[unlikely]] {
+      return false;
+    }
+    const Four ether(Starts(pkts), 2);  // 6..9: source's beginning; 10..13: source's end, ethertype
+    const __m128i head = ether.word1();
+    const __m128i tail = ether.word2();
+    const __m128i byte = all(0xff);
+    const __m128i high = _mm_and_si128(_mm_xor_si128(head, _mm_srli_epi32(head, 24)), byte);
+    const __m128i middle = _mm_and_si128(_mm_xor_si128(_mm_srli_epi32(head, 8), tail), byte);
+    const __m128i low = _mm_and_si128(_mm_xor_si128(_mm_srli_epi32(head, 16), _mm_srli_epi32(tail, 8)), byte);
+    store(out, _mm_or_si128(_mm_or_si128(_mm_slli_epi32(high, 16), _mm_slli_epi32(middle, 8)), low));
+    return path == Path::xdp || untagged(tail);
+  }
+  static bool four_ipv6(rte_mbuf* const* /*pkts*/, uint32_t* /*out*/) noexcept { return false; }
 };
 
 template <class Fast>
@@ -237,7 +274,13 @@ void hash_burst(Policy policy, Path path, rte_mbuf* const* pkts, uint16_t n, uin
     case Policy::layer23:
       return burst<Layer23>(path, pkts, n, out);
     case Policy::layer34:
-      return burst<Layer34>(path, pkts, n, out);
+      return burst<Layer34<Policy::layer34>>(path, pkts, n, out);
+    case Policy::encap23:
+      return burst<Encap23>(path, pkts, n, out);
+    case Policy::encap34:
+      return burst<Layer34<Policy::encap34>>(path, pkts, n, out);
+    case Policy::vlan_srcmac:
+      return burst<VlanSrcmac>(path, pkts, n, out);
   }
 }
 

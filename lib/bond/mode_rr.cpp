@@ -20,7 +20,7 @@ bool is_igmp(Path path, const rte_mbuf* m) noexcept {
   if (frame.size() < kEtherHeader) {
     return false;
   }
-  const uint32_t type_at = path == Path::host ? ethertype_offset_host(frame) : kEthertypeAt;
+  const uint32_t type_at = path == Path::host ? start_host(frame).type_at : kEthertypeAt;
   return load_be16(frame.data() + type_at) == RTE_ETHER_TYPE_IPV4 && frame.size() >= type_at + 2 + 20 &&
          frame[type_at + 2 + 9] == kIgmp;
 }

@@ -24,8 +24,8 @@ constexpr std::array kModes{
     NamedValue{"balance-alb", 6, false},
 };
 constexpr std::array kPolicies{
-    NamedValue{"layer2", 0},          NamedValue{"layer3+4", 1},        NamedValue{"layer2+3", 2},
-    NamedValue{"encap2+3", 3, false}, NamedValue{"encap3+4", 4, false}, NamedValue{"vlan+srcmac", 5, false},
+    NamedValue{"layer2", 0},   NamedValue{"layer3+4", 1}, NamedValue{"layer2+3", 2},
+    NamedValue{"encap2+3", 3}, NamedValue{"encap3+4", 4}, NamedValue{"vlan+srcmac", 5},
 };
 constexpr std::array kReselect{NamedValue{"always", 0}, NamedValue{"better", 1}, NamedValue{"failure", 2}};
 constexpr std::array kSwitch{NamedValue{"off", 0}, NamedValue{"on", 1}};

@@ -17,6 +17,14 @@ std::string_view mode_text(Mode mode) {
       return "fault-tolerance (active-backup)";
     case Mode::balance_xor:
       return "load balancing (xor)";
+    case Mode::broadcast:
+      return "fault-tolerance (broadcast)";
+    case Mode::ieee8023ad:
+      return "IEEE 802.3ad Dynamic link aggregation";
+    case Mode::balance_tlb:
+      return "transmit load balancing";
+    case Mode::balance_alb:
+      return "adaptive load balancing";
   }
   return "unknown";
 }

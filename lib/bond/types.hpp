@@ -6,10 +6,19 @@
 namespace xbond::bond {
 
 // Numbers are Linux's (include/uapi/linux/if_bonding.h BOND_MODE_*).
-enum class Mode : uint8_t { balance_rr = 0, active_backup = 1, balance_xor = 2 };
+enum class Mode : uint8_t {
+  balance_rr = 0,
+  active_backup = 1,
+  balance_xor = 2,
+  broadcast = 3,
+  ieee8023ad = 4,
+  balance_tlb = 5,
+  balance_alb = 6,
+};
+inline constexpr uint8_t kModes = 7;
 
 // Numbers are Linux's (BOND_XMIT_POLICY_*).
-enum class Policy : uint8_t { layer2 = 0, layer34 = 1, layer23 = 2 };
+enum class Policy : uint8_t { layer2 = 0, layer34 = 1, layer23 = 2, encap23 = 3, encap34 = 4, vlan_srcmac = 5 };
 
 // How the kernel would see the frame: `xdp` as it stands; `host` with its outer VLAN tag beside it (a frame that the
 // host's stack sends over a VLAN device), an MPLS payload excepted.

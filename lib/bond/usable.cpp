@@ -35,10 +35,14 @@ const Member* State::find(std::string_view member) const {
 bool State::usable(const Member& m) const {
   switch (params.mode) {
     case Mode::balance_rr:
+    case Mode::broadcast:
       return m.link == Link::up && m.report.up;
     case Mode::active_backup:
+    case Mode::balance_tlb:
+    case Mode::balance_alb:
       return m.link == Link::up || is_active(m);
     case Mode::balance_xor:
+    case Mode::ieee8023ad:
       return m.link == Link::up || m.link == Link::fail;
   }
   return false;

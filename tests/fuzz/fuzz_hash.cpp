@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2 || size > 2048) {
     return 0;
   }
-  const auto policy = static_cast<Policy>(data[0] % 3);
+  const auto policy = static_cast<Policy>(data[0] % 6);
   const Path path = (data[0] & 0x80) != 0 ? Path::host : Path::xdp;
   const size_t cut = data[1];
   const std::span<const uint8_t> frame(data + 2, size - 2);
