@@ -174,7 +174,6 @@ bool Appliance::wait_for_workers(uint64_t token) {
 }
 
 Status Appliance::reconfigure(const Device& device, const std::function<Status(port::Port&)>& change) {
-  const std::lock_guard lock(devices_mutex_);
   port::Port& port = *device.port;
   const bool was_up = port.admin_up();
   const auto set_polled = [&](bool polled) {

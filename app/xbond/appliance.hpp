@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "app/xbond/options.hpp"
 #include "app/xbond/protocol_thread.hpp"
 #include "bpf_compat/result.hpp"
+#include "lib/control/mailbox.hpp"
 #include "lib/dataplane/worker_pool.hpp"
 #include "lib/port/eal.hpp"
 #include "lib/port/link_watch.hpp"
@@ -32,6 +32,9 @@ struct AttachedInfo {
   std::string object;                              // path
   std::map<uint16_t, xdp::PortCounters> baseline;  // by port, at attach time: its counters start from 0
 };
+
+// The netdevice of a port or bond on the host: a PCI address is no name for one, the kernel refuses ':'.
+std::string tap_name(std::string device);
 
 class Appliance {
  public:
@@ -69,8 +72,11 @@ class Appliance {
 
   // --- ports
   Status set_port_admin(const Device& device, bool up);
-  // Other reconfiguration of a port (MAC, MTU, promiscuous …) under the device lock, workers away from it.
+  // Other reconfiguration of a port (MAC, MTU, promiscuous …), workers away from it.
   Status reconfigure(const Device& device, const std::function<Status(port::Port&)>& change);
+
+  // What other threads have for the control thread, which runs it between commands.
+  [[nodiscard]] control::Mailbox& mailbox() { return *mailbox_; }
 
   // --- counters, summed over workers, since `clear stats`
   [[nodiscard]] xdp::PortCounters counters(uint16_t port) const;
@@ -92,14 +98,24 @@ class Appliance {
   [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
   [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
   bool wait_for_workers(uint64_t token);
+  // appliance_tap.cpp
+  using PortChange = std::function<Status(port::Port&, port::Restart)>;
+  void tap_changed(const host::TapChange& change);
+  Status set_mac(const Device& device, const port::Mac& mac);
+  Status set_mtu(const Device& device, uint16_t mtu);
+  Status change_each(const Device& device, const PortChange& change, const PortChange& undo);
+  Status change_port(const Device& device, const PortChange& change);
+  [[nodiscard]] const Device& device_of(const port::Port& port) const;
+  [[nodiscard]] port::Mac mac_of(const Device& device);
 
   // Destroyed from the bottom up: threads first, then what they use.
+  port::Notice notice_;
+  std::unique_ptr<control::Mailbox> mailbox_;
   port::Pool mbufs_;
   std::vector<std::unique_ptr<port::Port>> ports_;
   std::unique_ptr<dataplane::Qsbr> qsbr_;
   std::unique_ptr<dataplane::Published> published_;
   std::unique_ptr<port::LinkWatch> watch_;
-  std::mutex devices_mutex_;
   std::unique_ptr<ProtocolThread> protocol_;
   std::unique_ptr<Core> core_;
   std::unique_ptr<host::Host> host_;

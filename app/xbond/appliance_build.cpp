@@ -49,17 +49,22 @@ unsigned pool_size(const Options& options, size_t ports, size_t devices, size_t 
   return static_cast<unsigned>(std::clamp<size_t>(descriptors + rings + in_flight, 8192, 1U << 20));
 }
 
-// A PCI address is no name for a netdevice: the kernel refuses ':'.
+}  // namespace
+
 std::string tap_name(std::string device) {
   std::replace(device.begin(), device.end(), ':', '-');
   return device;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Appliance>> Appliance::create(const Options& options, port::Notice notice) {
   std::unique_ptr<Appliance> self(new Appliance());  // NOLINT(modernize-make-unique): private constructor
   self->engine_ = options.engine;
+  self->notice_ = notice;
+  auto mailbox = control::Mailbox::create();
+  if (!mailbox) {
+    return mailbox.error();
+  }
+  self->mailbox_ = std::move(mailbox.value());
   if (Status ok = self->open_ports(options, notice); !ok) {
     return ok.error();
   }
@@ -199,7 +204,7 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
   watch_ = std::move(watch.value());
   auto host = host::Host::create(
       mbufs_.get(), static_cast<uint16_t>(pool_->workers().size()),
-      [this](const host::TapChange& change) { (void)protocol_->post([this, change] { core_->tap_changed(change); }); });
+      [this](const host::TapChange& change) { (void)mailbox_->post([this, change] { tap_changed(change); }); });
   if (!host) {
     return host.error();
   }
@@ -207,7 +212,6 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
   core_ = std::make_unique<Core>(Core::Setup{.published = published_.get(),
                                              .host = host_.get(),
                                              .pool = mbufs_.get(),
-                                             .devices = &devices_mutex_,
                                              .notice = notice,
                                              .wake_at = [this](uint64_t at) { protocol_->wake_at(at); }});
   protocol_->on_timer([this] { core_->timer(); });

@@ -44,6 +44,11 @@ const bond::Bond* Core::find_bond(std::string_view name) const {
   return found == nullptr ? nullptr : &found->bond;
 }
 
+port::Mac Core::bond_mac(std::string_view bond) const {
+  const BondEntry* found = const_cast<Core*>(this)->entry(bond);
+  return found == nullptr ? port::Mac{} : found->mac;
+}
+
 const bond::Bond* Core::bond_of(uint16_t port) const {
   for (const auto& b : bonds_) {
     const auto members = b->bond.ports();
@@ -125,6 +130,12 @@ Status Core::set_bond_up(std::string_view bond, bool up) {
   changes.table = true;
   apply(*b, std::move(changes));
   return {};
+}
+
+void Core::set_bond_mac(std::string_view bond, const port::Mac& mac) {
+  if (BondEntry* b = entry(bond); b != nullptr) {
+    b->mac = mac;
+  }
 }
 
 void Core::set_polled(uint16_t port, bool polled) {
@@ -219,11 +230,6 @@ void Core::timer() {
   }
   poll_port_taps();
   setup_.published->reclaim();
-  std::vector<host::TapChange> again;
-  again.swap(postponed_);
-  for (const host::TapChange& change : again) {
-    tap_changed(change);
-  }
   arm(now);
 }
 
@@ -251,41 +257,6 @@ void Core::announce(BondEntry& b, uint64_t now) {
   port::Port& port = *ports_.at(*b.bond.active()).port;
   for (rte_mbuf* frame : announcements(b.bond.name(), b.mac, setup_.pool)) {
     (void)port.control_transmit(frame, workers_stopped_);
-  }
-}
-
-bool Core::set_bond_mac(BondEntry& b, const port::Mac& mac) {
-  const std::unique_lock lock(*setup_.devices, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    return false;
-  }
-  b.mac = mac;
-  for (const uint16_t id : b.bond.ports()) {
-    port::Port& member = *ports_.at(id).port;
-    if (Status ok = member.set_mac(mac); !ok && member.mac() != mac) {
-      setup_.notice(fmt::format("{}: member {}: {}", b.bond.name(), member.name(), ok.error().text));
-    }
-  }
-  return true;
-}
-
-void Core::tap_changed(const host::TapChange& change) {
-  if (BondEntry* b = entry(change.name); b != nullptr) {
-    if (change.mac != b->mac && !set_bond_mac(*b, change.mac)) {
-      postponed_.push_back(change);
-    }
-    return;
-  }
-  for (auto& [id, port] : ports_) {
-    if (port.tap.handle == 0 || port.tap.name != change.name || change.mac == port.port->mac()) {
-      continue;
-    }
-    const std::unique_lock lock(*setup_.devices, std::try_to_lock);
-    if (!lock.owns_lock()) {
-      postponed_.push_back(change);
-    } else if (Status ok = port.port->set_mac(change.mac); !ok) {
-      setup_.notice(fmt::format("{}: {}", change.name, ok.error().text));
-    }
   }
 }
 

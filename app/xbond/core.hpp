@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +29,8 @@ class Core {
  public:
   struct Setup {
     dataplane::Published* published;
-    host::Host* host;     // nullptr: no taps at all
-    rte_mempool* pool;    // for the frames that control sends
-    std::mutex* devices;  // held by control while it reconfigures a port
+    host::Host* host;   // nullptr: no taps at all
+    rte_mempool* pool;  // for the frames that control sends
     port::Notice notice;
     std::function<void(uint64_t)> wake_at;  // arms the protocol thread's timer, milliseconds
   };
@@ -48,6 +46,8 @@ class Core {
   Status set_bond_option(std::string_view bond, std::string_view option, std::string_view value);
   Status set_member_option(std::string_view bond, uint16_t port, std::string_view option, std::string_view value);
   Status set_bond_up(std::string_view bond, bool up);
+  // Control has set it on the members.
+  void set_bond_mac(std::string_view bond, const port::Mac& mac);
   // Takes a port out of (or back into) the workers' rounds; control waits for published.token() before it touches it.
   void set_polled(uint16_t port, bool polled);
   void workers_stopped(bool stopped) { workers_stopped_ = stopped; }
@@ -58,12 +58,12 @@ class Core {
   [[nodiscard]] xdp::ProgramRef own_program(uint32_t ifindex) const { return attachments_.own(ifindex); }
 
   [[nodiscard]] const bond::Bond* find_bond(std::string_view name) const;
+  [[nodiscard]] port::Mac bond_mac(std::string_view bond) const;  // all zero: no such bond, or no member yet
   // The bond a port is in, or nullptr.
   [[nodiscard]] const bond::Bond* bond_of(uint16_t port) const;
 
   // --- events
   void links_changed();  // an event: look at every link now
-  void tap_changed(const host::TapChange& change);
   void timer();
   void publish();
 
@@ -91,7 +91,6 @@ class Core {
   void poll_links(BondEntry& bond, uint64_t now);
   void poll_port_taps();
   void announce(BondEntry& bond, uint64_t now);
-  bool set_bond_mac(BondEntry& bond, const port::Mac& mac);
   void arm(uint64_t now);
   [[nodiscard]] std::unique_ptr<dataplane::Snapshot> build() const;
 
@@ -99,7 +98,6 @@ class Core {
   std::map<uint16_t, PortEntry> ports_;  // by ethdev port id
   std::vector<std::unique_ptr<BondEntry>> bonds_;
   xdp::Attachments attachments_;
-  std::vector<host::TapChange> postponed_;  // while control held the devices
   bool workers_stopped_ = true;
 };
 

@@ -19,6 +19,7 @@
 #include "app/xbond/options.hpp"
 #include "lib/control/console.hpp"
 #include "lib/control/socket.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::app {
 namespace {
@@ -118,7 +119,7 @@ class Control {
         return;
       }
     }
-    const control::Services services{.notices = &notices_, .socket = socket_.get()};
+    const control::Services services{.notices = &notices_, .socket = socket_.get(), .mailbox = &appliance_.mailbox()};
     if (options_.interactive) {
       control::run_console(table_, g_wake, stopping, services);
     } else {
@@ -128,8 +129,8 @@ class Control {
 
   // Without a console: print statistics every --stats-period, else only wait.
   void serve(const control::Services& services) {
-    const control::Fd both(epoll_create1(EPOLL_CLOEXEC));
-    const control::Fd timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    const UniqueFd both(epoll_create1(EPOLL_CLOEXEC));
+    const UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     itimerspec period{};
     period.it_value.tv_sec = period.it_interval.tv_sec = options_.stats_period;
     timerfd_settime(timer.get(), 0, &period, nullptr);

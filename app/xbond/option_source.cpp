@@ -12,10 +12,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "lib/control/fd.hpp"
 #include "lib/control/line_reader.hpp"
 #include "lib/control/nearest.hpp"
 #include "lib/control/text.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::app {
 namespace {
@@ -167,7 +167,7 @@ Result<std::vector<Given>> from_command_line(const std::vector<std::string>& arg
 }
 
 Result<std::vector<Given>> from_file(const std::string& path) {
-  const control::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail(errno, fmt::format("--config {}: {}", path, std::strerror(errno)));
   control::LineReader reader(kMaxConfigLine);
   std::vector<Given> given;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <rte_lcore.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -13,9 +12,9 @@
 namespace xbond::app {
 namespace {
 
-void drain(int fd) {
-  uint64_t count = 0;
-  while (read(fd, &count, sizeof count) > 0) {
+void drain(int timer) {
+  uint64_t expirations = 0;
+  while (read(timer, &expirations, sizeof expirations) > 0) {
   }
 }
 
@@ -34,16 +33,25 @@ Result<std::unique_ptr<ProtocolThread>> ProtocolThread::create() {
     return loop.error();
   }
   self->loop_ = std::move(loop.value());
-  self->timer_ = control::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  self->wake_ = control::Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!self->timer_ || !self->wake_) {
+  auto mailbox = control::Mailbox::create();
+  if (!mailbox) {
+    return mailbox.error();
+  }
+  self->mailbox_ = std::move(mailbox.value());
+  self->timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!self->timer_) {
     return fail(errno, fmt::format("protocol thread: {}", std::strerror(errno)));
   }
   ProtocolThread* p = self.get();
-  if (Status ok = self->watch(self->wake_.get(), [p] { p->run_messages(); }); !ok) {
+  if (Status ok = self->watch(p->mailbox_->fd(), [p] { p->mailbox_->run(); }); !ok) {
     return ok.error();
   }
-  if (Status ok = self->watch(self->timer_.get(), [p] { p->timer_task_(); }); !ok) {
+  if (Status ok = self->watch(p->timer_.get(),
+                              [p] {
+                                drain(p->timer_.get());
+                                p->timer_task_();
+                              });
+      !ok) {
     return ok.error();
   }
   return self;
@@ -54,13 +62,7 @@ ProtocolThread::~ProtocolThread() {
 }
 
 Status ProtocolThread::watch(int fd, Task readable) {
-  const bool counter = fd == timer_.get() || fd == wake_.get();
-  return loop_->watch(fd, EPOLLIN, [fd, counter, task = std::move(readable)](uint32_t) {
-    if (counter) {
-      drain(fd);
-    }
-    task();
-  });
+  return loop_->watch(fd, EPOLLIN, [task = std::move(readable)](uint32_t) { task(); });
 }
 
 Status ProtocolThread::start() {
@@ -77,7 +79,7 @@ void ProtocolThread::stop() {
   if (!running_) {
     return;
   }
-  push([this] { loop_->finish(); });
+  mailbox_->push([this] { loop_->finish(); });
   pthread_join(thread_, nullptr);
   running_ = false;
 }
@@ -87,37 +89,6 @@ void ProtocolThread::wake_at(uint64_t deadline_ms) noexcept {
   when.it_value.tv_sec = static_cast<time_t>(deadline_ms / 1000);
   when.it_value.tv_nsec = static_cast<long>(deadline_ms % 1000) * 1000000L;
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
-}
-
-bool ProtocolThread::post(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (messages_.size() >= kMaxMessages) {
-      return false;
-    }
-  }
-  push(std::move(task));
-  return true;
-}
-
-void ProtocolThread::push(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    messages_.push_back(std::move(task));
-  }
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);  // full: a wake-up waits already
-}
-
-void ProtocolThread::run_messages() {
-  std::deque<Task> batch;
-  {
-    const std::lock_guard lock(mutex_);
-    batch.swap(messages_);
-  }
-  for (Task& task : batch) {
-    task();
-  }
 }
 
 void* ProtocolThread::main(void* self) {

@@ -6,17 +6,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
 #include "bpf_compat/result.hpp"
 #include "lib/control/event_loop.hpp"
-#include "lib/control/fd.hpp"
+#include "lib/control/mailbox.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::app {
 
@@ -41,8 +40,8 @@ class ProtocolThread {
   // Protocol thread only (before start(): anybody): when on_timer's task runs next.
   void wake_at(uint64_t deadline_ms) noexcept;
 
-  // Any thread. False: more than kMaxMessages wait; the message is not taken.
-  bool post(Task task);
+  // Any thread. False: too many messages wait; this one is not taken.
+  bool post(Task task) { return mailbox_->post(std::move(task)); }
   // Any other thread: runs `fn` on the protocol thread and waits for its result. While the thread does not run, its
   // state belongs to the caller.
   template <class Fn>
@@ -52,24 +51,20 @@ class ProtocolThread {
     }
     std::packaged_task<std::invoke_result_t<Fn>()> task(std::move(fn));
     auto result = task.get_future();
-    push([&task] { task(); });
+    mailbox_->push([&task] { task(); });
     return result.get();
   }
 
  private:
-  static constexpr size_t kMaxMessages = 1024;
   ProtocolThread() = default;
   static void* main(void* self);
-  void run_messages();
-  void push(Task task);
 
   std::unique_ptr<control::EventLoop> loop_;
-  control::Fd timer_, wake_;
+  std::unique_ptr<control::Mailbox> mailbox_;
+  UniqueFd timer_;
   pthread_t thread_{};
   std::atomic<bool> running_{false};
   Task timer_task_;
-  std::mutex mutex_;  // guards messages_
-  std::deque<Task> messages_;
 };
 
 }  // namespace xbond::app

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "lib/control/event_loop.hpp"
-#include "lib/control/fd.hpp"
 #include "lib/control/line_editor.hpp"
 #include "lib/control/line_reader.hpp"
 #include "lib/control/terminal.hpp"
 #include "lib/control/tokenize.hpp"
+#include "lib/control/write_all.hpp"
 
 namespace xbond::control {
 namespace {
@@ -192,6 +192,8 @@ void serve(EventLoop& loop, Session* session, int wake_fd, const std::function<b
   };
   Status watched;
   if (services.notices != nullptr) watched = loop.watch(services.notices->fd(), EPOLLIN, show_notices);
+  if (watched && services.mailbox != nullptr)
+    watched = loop.watch(services.mailbox->fd(), EPOLLIN, [&](uint32_t) { services.mailbox->run(); });
   if (watched && services.socket != nullptr) watched = services.socket->attach(loop);
   if (watched && session != nullptr)
     watched = loop.watch(STDIN_FILENO, EPOLLIN, [&](uint32_t) { read_stdin(*session); });

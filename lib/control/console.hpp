@@ -7,6 +7,7 @@
 
 #include "bpf_compat/result.hpp"
 #include "lib/control/command.hpp"
+#include "lib/control/mailbox.hpp"
 #include "lib/control/notices.hpp"
 #include "lib/control/socket.hpp"
 
@@ -16,6 +17,7 @@ namespace xbond::control {
 struct Services {
   Notices* notices = nullptr;  // shown above the prompt; on stderr where there is none
   SocketServer* socket = nullptr;
+  Mailbox* mailbox = nullptr;
 };
 
 // Runs each line of a file; stops at the first that fails: the error says FILE:LINE: text. Output to stdout,

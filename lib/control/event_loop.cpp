@@ -13,7 +13,7 @@
 namespace xbond::control {
 
 Result<std::unique_ptr<EventLoop>> EventLoop::create() {
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(errno, fmt::format("cannot make an event loop: {}", std::strerror(errno)));
   return std::unique_ptr<EventLoop>(new EventLoop(std::move(epoll)));
 }

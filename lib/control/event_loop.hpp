@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "bpf_compat/result.hpp"
-#include "lib/control/fd.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::control {
 
@@ -30,7 +30,7 @@ class EventLoop {
   void finish() { finished_ = true; }
 
  private:
-  explicit EventLoop(Fd epoll) : epoll_(std::move(epoll)) {}
+  explicit EventLoop(UniqueFd epoll) : epoll_(std::move(epoll)) {}
   struct Watch {
     int fd;
     bool always_ready;
@@ -40,7 +40,7 @@ class EventLoop {
   [[nodiscard]] bool any_always_ready() const;
   bool call_always_ready(const std::function<bool()>& stop);
 
-  Fd epoll_;
+  UniqueFd epoll_;
   // By a number that is never used again: an event that was fetched before its descriptor was forgotten finds nothing,
   // even if the descriptor's number has been given to another.
   std::map<uint64_t, std::shared_ptr<Watch>> watches_;

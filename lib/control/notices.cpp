@@ -11,7 +11,7 @@
 namespace xbond::control {
 
 Result<std::unique_ptr<Notices>> Notices::create() {
-  Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) return fail(errno, fmt::format("cannot make the queue of notices: {}", std::strerror(errno)));
   return std::unique_ptr<Notices>(new Notices(std::move(event)));
 }

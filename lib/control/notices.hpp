@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bpf_compat/result.hpp"
-#include "lib/control/fd.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::control {
 
@@ -33,8 +33,8 @@ class Notices {
   std::vector<std::string> take();
 
  private:
-  explicit Notices(Fd event) : event_(std::move(event)) {}
-  Fd event_;
+  explicit Notices(UniqueFd event) : event_(std::move(event)) {}
+  UniqueFd event_;
   std::mutex mutex_;
   std::vector<std::string> held_;
   uint64_t dropped_ = 0;

@@ -6,9 +6,10 @@
 #include <cstring>
 
 #include "lib/control/console.hpp"
-#include "lib/control/fd.hpp"
 #include "lib/control/line_reader.hpp"
 #include "lib/control/tokenize.hpp"
+#include "lib/control/write_all.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::control {
 namespace {
@@ -37,7 +38,7 @@ Status run_held(const CommandTable& table, const std::string& path, LineReader& 
 }  // namespace
 
 Status run_file(const CommandTable& table, const std::string& path, const std::function<bool()>& stop) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail(errno, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   std::fflush(stdout);  // what was printed before stays before
 

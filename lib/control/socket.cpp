@@ -38,7 +38,7 @@ Error socket_error(const std::string& path, std::string_view what, int code) {
   return fail(code, fmt::format("control socket {}: {}: {}", path, what, std::strerror(code)));
 }
 
-int bind_to(const Fd& socket, const sockaddr_un& address) {
+int bind_to(const UniqueFd& socket, const sockaddr_un& address) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // the API's own cast
   return ::bind(socket.get(), generic, sizeof address) == 0 ? 0 : errno;
 }
@@ -50,7 +50,7 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
   if (!S_ISSOCK(status.st_mode)) {
     return fail(EEXIST, fmt::format("control socket {}: there is something else of that name", path));
   }
-  const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) return socket_error(path, "cannot make a socket", errno);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   const bool refused = ::connect(probe.get(), generic, sizeof address) != 0 && errno == ECONNREFUSED;
@@ -70,8 +70,8 @@ std::string one_line(std::string text) {
 }  // namespace
 
 struct SocketServer::Client {
-  explicit Client(Fd connection) : fd(std::move(connection)) {}
-  Fd fd;
+  explicit Client(UniqueFd connection) : fd(std::move(connection)) {}
+  UniqueFd fd;
   LineReader reader{kMaxLine};
   std::string out;  // not yet taken by the client, from `sent` on
   size_t sent = 0;
@@ -84,7 +84,7 @@ struct SocketServer::Client {
   [[nodiscard]] uint32_t interest() const { return idle() ? EPOLLIN : EPOLLOUT; }
 };
 
-SocketServer::SocketServer(std::string path, const CommandTable& table, Fd listener)
+SocketServer::SocketServer(std::string path, const CommandTable& table, UniqueFd listener)
     : path_(std::move(path)), table_(table), listener_(std::move(listener)) {
   struct stat status {};
   if (::lstat(path_.c_str(), &status) == 0) {
@@ -104,7 +104,7 @@ SocketServer::~SocketServer() {
 Result<std::unique_ptr<SocketServer>> SocketServer::open(const std::string& path, const CommandTable& table) {
   const Result<sockaddr_un> address = address_of(path);
   if (!address) return address.error();
-  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return socket_error(path, "cannot make a socket", errno);
   // Linux gives the file the socket's own mode: there is no moment at which others could connect.
   if (::fchmod(listener.get(), S_IRUSR | S_IWUSR) != 0) return socket_error(path, "cannot set its mode", errno);
@@ -147,13 +147,13 @@ Status SocketServer::watch(int fd, const Client& client) {
 void SocketServer::accept_clients() {
   // As many as can be waiting; a flood beyond that comes with the next event.
   for (size_t i = 0; i < kMaxClients; ++i) {
-    Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!connection) return;
     admit(std::move(connection));
   }
 }
 
-void SocketServer::admit(Fd connection) {
+void SocketServer::admit(UniqueFd connection) {
   if (clients_.size() >= kMaxClients) {
     const std::string refusal = fmt::format("ERROR {} clients are connected already\n", kMaxClients);
     ::send(connection.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

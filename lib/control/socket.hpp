@@ -11,7 +11,7 @@
 #include "bpf_compat/result.hpp"
 #include "lib/control/command.hpp"
 #include "lib/control/event_loop.hpp"
-#include "lib/control/fd.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::control {
 
@@ -33,9 +33,9 @@ class SocketServer {
 
  private:
   struct Client;
-  SocketServer(std::string path, const CommandTable& table, Fd listener);
+  SocketServer(std::string path, const CommandTable& table, UniqueFd listener);
   void accept_clients();
-  void admit(Fd connection);
+  void admit(UniqueFd connection);
   Status watch(int fd, const Client& client);
   void serve(int fd, uint32_t events);
   void receive(Client& client);
@@ -45,7 +45,7 @@ class SocketServer {
 
   std::string path_;
   const CommandTable& table_;
-  Fd listener_;
+  UniqueFd listener_;
   unsigned long device_ = 0, inode_ = 0;  // of the socket file
   EventLoop* loop_ = nullptr;
   std::map<int, std::unique_ptr<Client>> clients_;

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "lib/host/unique_fd.hpp"
+#include "lib/unique_fd.hpp"
 
 // The kernel's macros walk messages by char pointers; buffers and message parts are aligned as it demands.
 #pragma GCC diagnostic ignored "-Wcast-align"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bpf_compat/result.hpp"
-#include "lib/host/unique_fd.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::host {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "bpf_compat/result.hpp"
-#include "lib/host/unique_fd.hpp"
 #include "lib/port/port.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::host {
 

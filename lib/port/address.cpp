@@ -5,14 +5,14 @@
 #include "lib/port/port.hpp"
 
 namespace xbond::port {
-Status Port::set_mac(const Mac& wanted) {
+Status Port::set_mac(const Mac& wanted, Restart restart) {
   rte_ether_addr address = to_ether(wanted);
   const std::string text = to_text(wanted);
   if (rte_is_valid_assigned_ether_addr(&address) == 0)
     return fail(EINVAL, fmt::format("{}: {} is not the address of one station", name_, text));
   rte_ether_addr before = to_ether(mac_);
   Status status = reconfigure([&] { return rte_eth_dev_default_mac_addr_set(id_, &address); },
-                              [&] { return rte_eth_dev_default_mac_addr_set(id_, &before); },
+                              [&] { return rte_eth_dev_default_mac_addr_set(id_, &before); }, restart,
                               fmt::format("set the MAC address to {}", text));
   // A driver that cannot change it has nothing to change here.
   if (!status && status.error().code == ENOTSUP && wanted == mac_) return {};

@@ -37,14 +37,14 @@ uint16_t Port::mtu() const {
   return rte_eth_dev_get_mtu(id_, &mtu) == 0 ? mtu : 0;
 }
 
-Status Port::set_mtu(uint16_t wanted) {
+Status Port::set_mtu(uint16_t wanted, Restart restart) {
   rte_eth_dev_info info{};
   if (const int status = rte_eth_dev_info_get(id_, &info); status != 0) return refusal(-status, "tell its limits");
   if (Status possible = mtu_possible(name_, wanted, info, frame_room_); !possible) return possible;
   const uint16_t before = mtu();
   Status status =
       reconfigure([&] { return rte_eth_dev_set_mtu(id_, wanted); }, [&] { return rte_eth_dev_set_mtu(id_, before); },
-                  fmt::format("set the MTU to {}", wanted));
+                  restart, fmt::format("set the MTU to {}", wanted));
   // A driver that cannot change it has nothing to change here.
   if (!status && status.error().code == ENOTSUP && wanted == before) return {};
   return status;

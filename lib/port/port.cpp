@@ -70,12 +70,17 @@ Status Port::set_admin(bool up) {
   return status;
 }
 
-Status Port::reconfigure(const std::function<int()>& apply, const std::function<int()>& undo, const std::string& what) {
+Status Port::reconfigure(const std::function<int()>& apply, const std::function<int()>& undo, Restart restart,
+                         const std::string& what) {
   const ChangeSteps steps{.apply = apply,
                           .undo = undo,
                           .stop = [this] { return rte_eth_dev_stop(id_); },
                           .start = [this] { return rte_eth_dev_start(id_); }};
   const bool was_up = admin_up_;
+  if (restart == Restart::never) {
+    const int status = apply();
+    return status == 0 ? Status() : refusal(-status, what);
+  }
   const ChangeResult result = change_with_restart(steps, was_up);
   admin_up_ = result.running;
   if (result.status == 0) return {};

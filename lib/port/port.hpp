@@ -1,6 +1,7 @@
 // Ethdev ports, physical or virtual alike. Thread: control, unless a function says otherwise.
-// set_admin, set_mac and set_mtu may stop the device, for good or for a moment: meanwhile no worker may touch it and
-// nobody may call control_transmit. The caller sees to that (it takes the port from the workers first).
+// set_admin, and set_mac and set_mtu unless told never to, may stop the device, for good or for a moment: meanwhile no
+// worker may touch it and nobody may call control_transmit. The caller sees to that (it takes the port from the workers
+// first).
 #pragma once
 
 #include <rte_ethdev.h>
@@ -31,6 +32,12 @@ struct LinkState {
   uint32_t speed_mbps = 0;  // 0 or UINT32_MAX: unknown
   bool full_duplex = true;
   bool operator==(const LinkState&) const = default;
+};
+
+// Some drivers change some settings on a stopped device only.
+enum class Restart : uint8_t {
+  allowed,  // stop and start it where it has to be
+  never     // then it is EBUSY, and nothing has changed
 };
 
 struct Config {
@@ -83,10 +90,10 @@ class Port {
   [[nodiscard]] Mac mac() const { return mac_; }                      // current
   [[nodiscard]] Mac permanent_mac() const { return permanent_mac_; }  // as the driver had it (or the random local one)
   // ENOTSUP where the driver can't; the port keeps its address. EINVAL: a group address or zero.
-  Status set_mac(const Mac& mac);
+  Status set_mac(const Mac& mac, Restart restart = Restart::allowed);
   [[nodiscard]] uint16_t mtu() const;
   // Bytes of payload of an Ethernet frame. On failure the old MTU stays.
-  Status set_mtu(uint16_t mtu);
+  Status set_mtu(uint16_t mtu, Restart restart = Restart::allowed);
   [[nodiscard]] bool promiscuous() const;
   Status set_promiscuous(bool on);
   [[nodiscard]] bool allmulticast() const;
@@ -109,7 +116,8 @@ class Port {
   [[nodiscard]] Error refusal(int code, const std::string& what) const;
   [[nodiscard]] LinkState poll_link() const noexcept;
   // Runs `apply` (0 or a negative errno), with the device stopped where the driver says EBUSY; see restart.hpp.
-  Status reconfigure(const std::function<int()>& apply, const std::function<int()>& undo, const std::string& what);
+  Status reconfigure(const std::function<int()>& apply, const std::function<int()>& undo, Restart restart,
+                     const std::string& what);
 
   uint16_t id_ = UINT16_MAX;
   std::string name_, driver_, iface_;

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "app/xbond/options.hpp"
-#include "lib/control/fd.hpp"
+#include "lib/control/write_all.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!reads_a_file(argv)) check(app::parse_options(argv));
     return 0;
   }
-  const control::Fd file(memfd_create("config", MFD_CLOEXEC));
+  const UniqueFd file(memfd_create("config", MFD_CLOEXEC));
   if (!control::write_all(file.get(), text)) return 0;
   check(app::parse_options({"--config", fmt::format("/proc/self/fd/{}", file.get())}));
   return 0;

@@ -18,7 +18,8 @@
 #include <thread>
 #include <utility>
 
-#include "lib/control/fd.hpp"
+#include "lib/control/write_all.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::control {
 
@@ -31,8 +32,8 @@ class Child {
     child.pid_ = forkpty(&master, nullptr, nullptr, &size);
     if (child.pid_ == 0) run(body);
     child.terminal_ = true;
-    child.in_ = Fd(dup(master));
-    child.out_ = Fd(master);
+    child.in_ = UniqueFd(dup(master));
+    child.out_ = UniqueFd(master);
     return child;
   }
 
@@ -50,9 +51,9 @@ class Child {
       run(body);
     }
     for (const int fd : {in[0], out[1], err[1]}) close(fd);
-    child.in_ = Fd(in[1]);
-    child.out_ = Fd(out[0]);
-    child.err_ = Fd(err[0]);
+    child.in_ = UniqueFd(in[1]);
+    child.out_ = UniqueFd(out[0]);
+    child.err_ = UniqueFd(err[0]);
     return child;
   }
 
@@ -64,10 +65,10 @@ class Child {
   }
 
   void send(std::string_view text) const { EXPECT_TRUE(write_all(in_.get(), text).ok()); }
-  void close_input() { in_ = Fd(); }
+  void close_input() { in_ = UniqueFd(); }
   void hang_up() {
-    in_ = Fd();
-    out_ = Fd();
+    in_ = UniqueFd();
+    out_ = UniqueFd();
   }
   [[nodiscard]] int terminal() const { return out_.get(); }
 
@@ -135,7 +136,7 @@ class Child {
     }
   }
 
-  bool read_more(const Fd& from, std::string& into, int wait_ms = 30000) {
+  bool read_more(const UniqueFd& from, std::string& into, int wait_ms = 30000) {
     pollfd wait{.fd = from.get(), .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, wait_ms) != 1) return false;
     std::array<char, 4096> chunk{};
@@ -145,14 +146,14 @@ class Child {
     return true;
   }
 
-  std::string all(const Fd& from, std::string& pending) {
+  std::string all(const UniqueFd& from, std::string& pending) {
     while (read_more(from, pending)) {
     }
     return std::exchange(pending, {});
   }
 
   pid_t pid_ = -1;
-  Fd in_, out_, err_;
+  UniqueFd in_, out_, err_;
   std::string pending_, errors_, raw_;
   bool terminal_ = false;
   int escape_ = 0;  // 1 after ESC, 2 within ESC [

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "lib/host/tap.hpp"
-#include "lib/host/unique_fd.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::host::test {
 

@@ -1,11 +1,11 @@
-// A file descriptor with one owner.
+// A file descriptor with one owner. Shared by the rooms.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace xbond::host {
+namespace xbond {
 
 class UniqueFd {
  public:
@@ -29,4 +29,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace xbond::host
+}  // namespace xbond

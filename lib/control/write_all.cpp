@@ -1,7 +1,8 @@
-#include "lib/control/fd.hpp"
+#include "lib/control/write_all.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
