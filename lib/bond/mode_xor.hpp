@@ -1,4 +1,5 @@
-// balance-xor: a frame's flow decides, member = hash % usable members.
+// balance-xor, and 802.3ad over the active aggregator's members: a frame's flow decides, member = hash % usable
+// members.
 #pragma once
 
 #include "lib/bond/mode.hpp"

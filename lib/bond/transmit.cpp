@@ -3,19 +3,25 @@
 #include <algorithm>
 
 #include "lib/bond/mode_ab.hpp"
+#include "lib/bond/mode_broadcast.hpp"
 #include "lib/bond/mode_rr.hpp"
+#include "lib/bond/mode_tlb.hpp"
 #include "lib/bond/mode_xor.hpp"
 #include "lib/bond/modulo.hpp"
 
 namespace xbond::bond {
 namespace {
 
-// By mode number; a mode that is not here has no packet path.
-constexpr std::array<ModeUnit, 3> kUnits = [] {
-  std::array<ModeUnit, 3> units{};
+// By mode number.
+constexpr std::array<ModeUnit, kModeCount> kUnits = [] {
+  std::array<ModeUnit, kModeCount> units{};
   units[static_cast<size_t>(Mode::balance_rr)] = transmit_rr;
   units[static_cast<size_t>(Mode::active_backup)] = transmit_ab;
   units[static_cast<size_t>(Mode::balance_xor)] = transmit_xor;
+  units[static_cast<size_t>(Mode::broadcast)] = transmit_broadcast;
+  units[static_cast<size_t>(Mode::ieee8023ad)] = transmit_xor;
+  units[static_cast<size_t>(Mode::balance_tlb)] = transmit_tlb;
+  units[static_cast<size_t>(Mode::balance_alb)] = transmit_alb;
   return units;
 }();
 
@@ -28,6 +34,9 @@ void TxTable::seal() noexcept {
   // Linux sends IGMP by the first that can transmit where none is active.
   auto* const end = port.begin() + usable;
   igmp = active == port::kNoPort ? 0 : static_cast<uint16_t>(std::find(port.begin(), end, active) - port.begin());
+  for (uint8_t& member : channel) {
+    member = member < usable ? member : 0;
+  }
   two_in_turn = usable == 2 && packets_per_slave == 1 && igmp < 2;
 }
 

@@ -12,6 +12,7 @@
 namespace xbond::bond {
 
 inline constexpr uint32_t kMaxPacketsPerSlave = 65535;  // Linux's limit
+inline constexpr uint32_t kChannels = 256;              // of balance-tlb: Linux's TLB_HASH_TABLE_SIZE
 
 // Immutable once published; built by the protocol thread, read by workers under QSBR.
 struct TxTable {
@@ -27,14 +28,23 @@ struct TxTable {
   uint16_t igmp = 0;         // balance-rr: position in `port` of the active member, or `usable` where it is not there
   bool two_in_turn = false;  // balance-rr's usual case: two members, one frame each, IGMP to one of them
 
-  // Sets what is derived (the last three), and bounds what the packet path relies on. Call after filling the rest.
+  // balance-tlb, balance-alb
+  bool dynamic = false;                                   // by measured load; else by hash % usable
+  std::array<uint8_t, kChannels> channel{};               // by hash: position in `port`
+  std::array<std::array<uint8_t, 6>, kMaxMembers> mac{};  // beside `port`: what such a frame says where it comes from
+
+  // Sets what is derived (divide, igmp, two_in_turn), and bounds what the packet path relies on. Call after filling the
+  // rest.
   void seal() noexcept;
 };
 
-// Per lcore and bond: the round-robin counter. Never shared (Linux: rr_tx_counter per CPU).
+// Per lcore and bond; written by its worker only. (Linux: rr_tx_counter is per CPU as well.)
 struct LcoreState {
   uint32_t rr_counter = 0;
   uint32_t random = 0;  // xorshift state for packets_per_slave 0
+  // balance-tlb and balance-alb: what was sent, since the start. Control reads them (port::read_counter).
+  uint64_t unbalanced_bytes = 0;
+  std::array<uint64_t, kChannels> channel_bytes{};
 };
 
 // Puts every frame of the burst into the tx buffer of the member that the bond's mode picks, and flushes buffers that

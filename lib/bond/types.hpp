@@ -15,7 +15,7 @@ enum class Mode : uint8_t {
   balance_tlb = 5,
   balance_alb = 6,
 };
-inline constexpr uint8_t kModes = 7;
+inline constexpr uint8_t kModeCount = 7;
 
 // Numbers are Linux's (BOND_XMIT_POLICY_*).
 enum class Policy : uint8_t { layer2 = 0, layer34 = 1, layer23 = 2, encap23 = 3, encap34 = 4, vlan_srcmac = 5 };
