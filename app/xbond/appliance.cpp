@@ -125,6 +125,7 @@ Status Appliance::attach(const Device& target, const std::string& path, std::str
   bpf::LoadOptions load;
   load.engine = engine_;
   load.cpus = static_cast<uint32_t>(pool_->workers().size());
+  load.grace = qsbr_.get();
   if (old != nullptr) {
     load.reuse = old->maps();
   }

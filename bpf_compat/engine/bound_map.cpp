@@ -3,6 +3,7 @@
 #include <linux/bpf.h>
 
 #include "bpf_compat/map/array.hpp"
+#include "bpf_compat/map/hash.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
 
 namespace xbond::bpf {
@@ -15,17 +16,33 @@ BoundMap bind_map(Map& map) {
                  .key_size = spec.key_size,
                  .readable = (spec.flags & BPF_F_WRONLY_PROG) == 0,
                  .writable = !spec.frozen && (spec.flags & BPF_F_RDONLY_PROG) == 0};
-  bound.base = map.values_range().data();
-  if (spec.type == BPF_MAP_TYPE_PERCPU_ARRAY) {
-    const auto& array = static_cast<const PercpuArrayMap&>(map);
-    bound.kind = MapKind::percpu_array;
-    bound.plane = array.plane();
-    bound.stride = array.stride();
-  } else {
-    bound.kind = MapKind::array;
-    bound.stride = static_cast<const ArrayMap&>(map).stride();
+  switch (spec.type) {
+    case BPF_MAP_TYPE_ARRAY:
+      bound.kind = MapKind::array;
+      bound.stride = static_cast<const ArrayMap&>(map).stride();
+      bound.bytes = bound.stride * spec.max_entries;
+      break;
+    case BPF_MAP_TYPE_PERCPU_ARRAY:
+      bound.kind = MapKind::percpu_array;
+      bound.plane = static_cast<const PercpuArrayMap&>(map).plane();
+      bound.stride = static_cast<const PercpuArrayMap&>(map).stride();
+      bound.bytes = bound.stride * spec.max_entries;
+      break;
+    case BPF_MAP_TYPE_HASH:
+    case BPF_MAP_TYPE_PERCPU_HASH:
+    case BPF_MAP_TYPE_LRU_HASH:
+    case BPF_MAP_TYPE_LRU_PERCPU_HASH: {
+      const auto& hash = static_cast<const HashMap&>(map);
+      bound.kind = MapKind::hash;
+      bound.plane = hash.plane();
+      bound.stride = hash.stride();
+      bound.bytes = bound.stride * hash.places();
+      break;
+    }
+    default:
+      bound.kind = MapKind::other;
   }
-  bound.bytes = bound.stride * spec.max_entries;
+  if (bound.bytes != 0) bound.base = map.values_range().data();
   return bound;
 }
 

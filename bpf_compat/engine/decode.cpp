@@ -223,8 +223,8 @@ class Decoder {
     const auto call = find_helper(number);
     if (!call && name.empty()) return at(index, fmt::format("there is no helper number {}", number));
     if (!call) return at(index, fmt::format("helper {} is not supported by this version", name), ENOTSUP);
-    // The one helper that nearly all programs call for each packet is part of the interpreter
-    op.op = number == BPF_FUNC_map_lookup_elem ? Op::array_lookup : Op::helper;
+    // The one helper that nearly all programs call for each packet: for arrays it is part of the interpreter
+    op.op = number == BPF_FUNC_map_lookup_elem ? Op::map_lookup : Op::helper;
     op.imm = reinterpret_cast<uintptr_t>(call);
     out_.traces = out_.traces || helper_traces(number);
     return {};

@@ -83,7 +83,7 @@ namespace xbond::bpf {
   X(jump)                   \
   X(call)                   \
   X(helper)                 \
-  X(array_lookup)           \
+  X(map_lookup)             \
   X(leave)
 
 enum class Op : uint16_t {

@@ -348,12 +348,13 @@ helper:
     goto broken;
   NEXT();
 
-array_lookup : {
+map_lookup : {
   const auto* map = run.map(r[1]);
   if (!map) [[unlikely]] {
     run.fail(Fault::helper_map);
     goto broken;
   }
+  if (!map->is_array()) goto helper;
   const auto* key = run.readable(r[2], sizeof(uint32_t));
   if (!key) [[unlikely]] {
     run.fail(Fault::helper_read);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/helper/clock.hpp"
@@ -23,7 +24,11 @@ uint64_t random_seed() {
 }  // namespace
 
 InterpreterProgram::InterpreterProgram(Parts parts)
-    : bound_(std::move(parts.bound)), code_(std::move(parts.code)), frames_(parts.frames), state_(parts.cpus) {
+    : bound_(std::move(parts.bound)),
+      code_(std::move(parts.code)),
+      frames_(parts.frames),
+      own_grace_(parts.own_grace),
+      state_(parts.cpus) {
   static std::atomic<uint32_t> last_id{0};
   id_ = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   name_ = std::move(parts.name);
@@ -44,6 +49,8 @@ void InterpreterProgram::run_burst(std::span<XdpFrame> frames, uint32_t* verdict
     std::fill_n(verdicts, frames.size(), uint32_t{XDP_ABORTED});
     return;
   }
+  std::optional<BurstGrace::Burst> burst;
+  if (own_grace_) burst.emplace();
   auto& state = state_[cpu];
   alignas(16) std::array<std::byte, size_t{isa::kFrameBytes} * isa::kMaxFrames> memory;
   // A program may read what it never wrote: nothing of ours must stand there

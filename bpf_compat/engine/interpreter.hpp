@@ -29,6 +29,7 @@ class InterpreterProgram final : public Program {
     DecodedCode code;
     uint32_t frames = 1;
     uint32_t cpus = 1;
+    bool own_grace = true;  // nobody else knows when a burst ends
   };
   explicit InterpreterProgram(Parts parts);
 
@@ -40,6 +41,7 @@ class InterpreterProgram final : public Program {
   std::vector<BoundMap> bound_;
   DecodedCode code_;
   uint32_t frames_;
+  bool own_grace_;
   mutable std::vector<CpuState> state_;  // by worker
 };
 

@@ -60,7 +60,7 @@ Result<std::vector<std::shared_ptr<Map>>> make_maps(const Object& object, const 
       maps.push_back(std::move(map));
       continue;
     }
-    auto map = Map::create(map_spec, options.cpus);
+    auto map = Map::create(map_spec, options.cpus, options.grace ? *options.grace : BurstGrace::instance());
     if (!map && (used[i] || map.error().code != ENOTSUP)) return map.error();
     maps.push_back(map ? std::move(*map) : nullptr);
   }
@@ -116,6 +116,7 @@ Result<std::shared_ptr<Program>> Program::load(const Object& object, const Progr
   parts.instructions = spec.insns.size();
   parts.frames = shape->frames;
   parts.cpus = options.cpus;
+  parts.own_grace = options.grace == nullptr;
   return std::shared_ptr<Program>(std::make_shared<InterpreterProgram>(std::move(parts)));
 }
 

@@ -41,6 +41,9 @@ struct LoadOptions {
   // Maps to take over instead of making new ones: used when name and shape match (values survive a program swap). Data
   // sections are part of the code and are always made new.
   std::span<const std::shared_ptr<Map>> reuse = {};
+  // Knows the bursts of all workers that run the program, and outlives its maps. Null: run_burst() itself says when a
+  // burst begins and ends.
+  Grace* grace = nullptr;
 };
 
 class Program {

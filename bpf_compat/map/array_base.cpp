@@ -5,15 +5,13 @@
 
 #include <cstring>
 
+#include "bpf_compat/map/shape.hpp"
+
 namespace xbond::bpf {
 namespace {
 
 constexpr uint32_t kCreateFlags = BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_RDONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY |
                                   BPF_F_WRONLY_PROG | BPF_F_INNER_MAP;
-
-bool has_both(uint32_t flags, uint32_t pair) {
-  return (flags & pair) == pair;
-}
 
 }  // namespace
 
@@ -29,8 +27,7 @@ Status ArrayBase::check_shape(const MapSpec& spec, uint32_t refused_flags, size_
   if (spec.key_size != sizeof(uint32_t))
     return fail(EINVAL, fmt::format("key size is {}, an array's is 4", spec.key_size));
   if (spec.value_size == 0) return fail(EINVAL, "value size is 0");
-  if ((spec.flags & ~kCreateFlags) != 0 || has_both(spec.flags, BPF_F_RDONLY | BPF_F_WRONLY) ||
-      has_both(spec.flags, BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG) || (spec.flags & refused_flags) != 0)
+  if ((spec.flags & ~kCreateFlags) != 0 || access_flags_clash(spec.flags) || (spec.flags & refused_flags) != 0)
     return fail(EINVAL, fmt::format("flags {:#x} are not those of this type", spec.flags));
   // After the flags: the errno of a spec that is wrong twice is the kernel's
   if (spec.value_size > max_value)
@@ -44,21 +41,13 @@ uint32_t ArrayBase::index_of(const void* key) noexcept {
   return index;
 }
 
-int ArrayBase::may_read() const noexcept {
-  return (spec().flags & BPF_F_WRONLY) != 0 ? -EPERM : 0;
-}
-
-int ArrayBase::may_write() const noexcept {
-  return spec().frozen || (spec().flags & BPF_F_RDONLY) != 0 ? -EPERM : 0;
-}
-
-int ArrayBase::erase(const void* /*key*/) noexcept {
+int ArrayBase::erase(const void* /*key*/, uint32_t /*cpu*/) noexcept {
   return -EINVAL;  // an array's entries can't go away
 }
 
 int ArrayBase::copy_erase(std::span<const std::byte> key) {
   if (const int rc = may_write(); rc != 0) return rc;
-  return key.size() == sizeof(uint32_t) ? erase(key.data()) : -EINVAL;
+  return key.size() == sizeof(uint32_t) ? erase(key.data(), 0) : -EINVAL;
 }
 
 int ArrayBase::next_key(std::span<const std::byte> key, std::span<std::byte> next) {

@@ -11,7 +11,7 @@ class ArrayBase : public Map {
   // Bytes from one value to the next.
   [[nodiscard]] size_t stride() const { return stride_; }
 
-  int erase(const void* key) noexcept override;
+  int erase(const void* key, uint32_t cpu) noexcept override;
   int copy_erase(std::span<const std::byte> key) override;
   int next_key(std::span<const std::byte> key, std::span<std::byte> next) override;
   [[nodiscard]] std::span<std::byte> values_range() noexcept override { return area_.bytes(); }
@@ -26,10 +26,6 @@ class ArrayBase : public Map {
   [[nodiscard]] std::byte* base() const { return area_.data(); }
   // Index out of a key of 4 bytes, however aligned.
   static uint32_t index_of(const void* key) noexcept;
-
-  // 0, or the errno of a control access before the key is looked at: the flags BPF_F_RDONLY and BPF_F_WRONLY, frozen.
-  [[nodiscard]] int may_read() const noexcept;
-  [[nodiscard]] int may_write() const noexcept;
 
  private:
   Area area_;

@@ -20,6 +20,13 @@ inline void copy_in(std::byte* shared, const void* from, size_t size) noexcept {
   for (; done < size; ++done) std::atomic_ref(shared[done]).store(source[done], std::memory_order_relaxed);
 }
 
+inline void copy_zero(std::byte* shared, size_t size) noexcept {
+  size_t done = 0;
+  for (; size - done >= sizeof(uint64_t); done += sizeof(uint64_t))
+    std::atomic_ref(*reinterpret_cast<uint64_t*>(shared + done)).store(0, std::memory_order_relaxed);
+  for (; done < size; ++done) std::atomic_ref(shared[done]).store(std::byte{0}, std::memory_order_relaxed);
+}
+
 inline void copy_out(void* to, const std::byte* shared, size_t size) noexcept {
   // atomic_ref has no read-only form in C++20
   auto* source = const_cast<std::byte*>(shared);

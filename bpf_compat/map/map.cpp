@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "bpf_compat/map/array.hpp"
+#include "bpf_compat/map/hash.hpp"
 #include "bpf_compat/map/names.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
 
@@ -17,12 +18,17 @@ uint32_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus) {
+Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus, Grace& grace) {
   switch (spec.type) {
     case BPF_MAP_TYPE_ARRAY:
       return ArrayMap::create(spec, cpus);
     case BPF_MAP_TYPE_PERCPU_ARRAY:
       return PercpuArrayMap::create(spec, cpus);
+    case BPF_MAP_TYPE_HASH:
+    case BPF_MAP_TYPE_PERCPU_HASH:
+    case BPF_MAP_TYPE_LRU_HASH:
+    case BPF_MAP_TYPE_LRU_PERCPU_HASH:
+      return HashMap::create(spec, cpus, grace);
     default:
       return fail(ENOTSUP, fmt::format("type {} is not supported by this version", map_type_name(spec.type)));
   }
@@ -33,16 +39,43 @@ Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus) {
 Map::Map(MapSpec spec, uint32_t cpus) : spec_(std::move(spec)), id_(next_id()), cpus_(cpus) {}
 
 bool Map::per_cpu() const {
-  return spec_.type == BPF_MAP_TYPE_PERCPU_ARRAY;
+  return spec_.type == BPF_MAP_TYPE_PERCPU_ARRAY || spec_.type == BPF_MAP_TYPE_PERCPU_HASH ||
+         spec_.type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+int Map::copy_take(std::span<const std::byte> /*key*/, std::span<std::byte> /*value*/) {
+  if (const int rc = may_read(); rc != 0) return rc;
+  if (const int rc = may_write(); rc != 0) return rc;
+  return -kNotSupported;
+}
+
+int Map::push(const void* /*value*/, uint64_t /*flags*/) noexcept {
+  return -EOPNOTSUPP;
+}
+
+int Map::pop(void* /*value*/) noexcept {
+  return -EOPNOTSUPP;
+}
+
+int Map::peek(void* /*value*/) noexcept {
+  return -EOPNOTSUPP;
+}
+
+int Map::may_read() const noexcept {
+  return (spec_.flags & BPF_F_WRONLY) != 0 ? -EPERM : 0;
+}
+
+int Map::may_write() const noexcept {
+  return spec_.frozen || (spec_.flags & BPF_F_RDONLY) != 0 ? -EPERM : 0;
 }
 
 size_t Map::control_value_size() const {
   return per_cpu() ? (size_t{spec_.value_size} + 7) / 8 * 8 * cpus_ : spec_.value_size;
 }
 
-Result<std::shared_ptr<Map>> Map::create(const MapSpec& spec, uint32_t cpus) {
+Result<std::shared_ptr<Map>> Map::create(const MapSpec& spec, uint32_t cpus, Grace& grace) {
   if (cpus == 0) return fail(EINVAL, fmt::format("map {}: no CPU to hold values for", spec.name));
-  auto map = create_family(spec, cpus);
+  auto map = create_family(spec, cpus, grace);
   if (!map) return fail(map.error().code, fmt::format("map {}: {}", spec.name, map.error().text));
   return map;
 }

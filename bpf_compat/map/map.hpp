@@ -7,17 +7,22 @@
 #include <memory>
 #include <span>
 
+#include "bpf_compat/map/grace.hpp"
 #include "bpf_compat/object/object.hpp"
 #include "bpf_compat/result.hpp"
 
 namespace xbond::bpf {
 
+// The kernel's own number ENOTSUPP, which user space's errno.h does not know and bpf(2) gives out all the same.
+inline constexpr int kNotSupported = 524;
+
 // The virtual calls serve control and generic code; packet-path code dispatches on the concrete final class by kind().
 class Map {
  public:
-  // `cpus`: number of slots of per-CPU maps (workers see a dense CPU number below it).
+  // `cpus`: number of slots of per-CPU maps (workers see a dense CPU number below it). `grace` knows the bursts of all
+  // workers that use the map, and outlives it.
   // Errors: ENOTSUP a map type that this build has no family for (named), EINVAL sizes the kernel refuses, ENOMEM.
-  static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus);
+  static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus, Grace& grace = BurstGrace::instance());
 
   virtual ~Map() = default;
   Map(const Map&) = delete;
@@ -30,16 +35,25 @@ class Map {
   // Bytes of one value as control sees it: value_size, or for per-CPU maps round_up(value_size, 8) * cpus.
   [[nodiscard]] size_t control_value_size() const;
 
-  // --- what a program calls (worker; no allocation in array families). Results are the kernel's: pointer or
-  // nullptr; 0 or a negative errno. `key` has key_size bytes, `value` value_size bytes.
+  // --- what a program calls (worker, within a burst that the map's Grace knows; no allocation). Results are the
+  // kernel's: pointer or nullptr; 0 or a negative errno. `key` has key_size bytes, `value` value_size bytes. What
+  // lookup() gives stays that key's until the burst ends.
   virtual void* lookup(const void* key, uint32_t cpu) noexcept = 0;
   virtual int update(const void* key, const void* value, uint64_t flags, uint32_t cpu) noexcept = 0;
-  virtual int erase(const void* key) noexcept = 0;
+  virtual int erase(const void* key, uint32_t cpu) noexcept = 0;
+
+  // Maps without keys. A `value` has value_size bytes; pop and peek fill it with zeros when there is none.
+  virtual int push(const void* value, uint64_t flags) noexcept;
+  virtual int pop(void* value) noexcept;
+  virtual int peek(void* value) noexcept;
 
   // --- what control calls, like bpf(2): copies out and in, all CPUs at once. Spans are checked: EINVAL.
+  // Maps without keys take an empty one: update is push, look-up peek, take pop.
   virtual int copy_lookup(std::span<const std::byte> key, std::span<std::byte> value) = 0;
   virtual int copy_update(std::span<const std::byte> key, std::span<const std::byte> value, uint64_t flags) = 0;
   virtual int copy_erase(std::span<const std::byte> key) = 0;
+  // BPF_MAP_LOOKUP_AND_DELETE_ELEM; -kNotSupported where the kernel has no such thing.
+  virtual int copy_take(std::span<const std::byte> key, std::span<std::byte> value);
   // BPF_MAP_GET_NEXT_KEY: an empty `key` asks for the first. -ENOENT at the end.
   virtual int next_key(std::span<const std::byte> key, std::span<std::byte> next) = 0;
 
@@ -48,6 +62,10 @@ class Map {
 
  protected:
   Map(MapSpec spec, uint32_t cpus);
+
+  // 0, or the errno of a control access before the key is looked at: the flags BPF_F_RDONLY and BPF_F_WRONLY, frozen.
+  [[nodiscard]] int may_read() const noexcept;
+  [[nodiscard]] int may_write() const noexcept;
 
  private:
   MapSpec spec_;

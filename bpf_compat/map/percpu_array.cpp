@@ -3,19 +3,18 @@
 #include <linux/bpf.h>
 
 #include "bpf_compat/map/copy.hpp"
+#include "bpf_compat/map/shape.hpp"
 
 namespace xbond::bpf {
 namespace {
 
 constexpr size_t kPage = 4096;
-// PCPU_MIN_UNIT_SIZE: the kernel's per-CPU allocator takes no greater value
-constexpr size_t kMaxValue = 32 * 1024;
 
 }  // namespace
 
 Result<std::shared_ptr<Map>> PercpuArrayMap::create(const MapSpec& spec, uint32_t cpus) {
   constexpr uint32_t kRefused = BPF_F_NUMA_NODE | BPF_F_MMAPABLE | BPF_F_INNER_MAP;
-  if (auto status = check_shape(spec, kRefused, kMaxValue); !status) return status.error();
+  if (auto status = check_shape(spec, kRefused, kMaxPercpuValue); !status) return status.error();
   const size_t stride = stride_of(spec);
   const size_t plane = (stride * spec.max_entries + kPage - 1) / kPage * kPage;
   auto area = Area::allocate(plane * cpus);

@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <memory>
 
+#include "bpf_compat/map/grace.hpp"
 #include "bpf_compat/result.hpp"
 
 namespace xbond::dataplane {
 
-class Qsbr {
+// Maps of programs ask it too, when they want to use an entry's memory again.
+class Qsbr final : public bpf::Grace {
  public:
   static Result<std::unique_ptr<Qsbr>> create(uint32_t workers);
 
@@ -18,9 +20,9 @@ class Qsbr {
   void quiescent(uint32_t worker) noexcept { rte_rcu_qsbr_quiescent(state_.get(), worker); }
   void offline(uint32_t worker) noexcept { rte_rcu_qsbr_thread_offline(state_.get(), worker); }
 
-  uint64_t start() noexcept { return rte_rcu_qsbr_start(state_.get()); }
+  uint64_t start() noexcept override { return rte_rcu_qsbr_start(state_.get()); }
   // Never blocks. Offline workers count as passed.
-  [[nodiscard]] bool passed(uint64_t token) noexcept { return rte_rcu_qsbr_check(state_.get(), token, false) == 1; }
+  [[nodiscard]] bool passed(uint64_t token) noexcept override { return rte_rcu_qsbr_check(state_.get(), token, false) == 1; }
 
  private:
   struct Free {

@@ -206,15 +206,15 @@ TEST(Program, MapsOfAnotherShapeAreMadeNew) {
 }
 
 TEST(Program, UnsupportedMapsMatterOnlyWhenUsed) {
-  auto hash = array_spec("table", 8, 4);
-  hash.type = BPF_MAP_TYPE_HASH;
-  Bench unused({mov(0, XDP_PASS), leave()}, {hash, array_spec("m", 8, 1)});
+  auto sockets = array_spec("table", 8, 4);
+  sockets.type = BPF_MAP_TYPE_SOCKMAP;
+  Bench unused({mov(0, XDP_PASS), leave()}, {sockets, array_spec("m", 8, 1)});
   ASSERT_TRUE(unused.program) << unused.error.text;
   EXPECT_EQ(unused.program->maps().size(), 1U);
-  const Bench used(join({map_pointer(1, 0), mov(0, XDP_PASS), leave()}), {hash});
+  const Bench used(join({map_pointer(1, 0), mov(0, XDP_PASS), leave()}), {sockets});
   ASSERT_FALSE(used.program);
   EXPECT_EQ(used.error.code, ENOTSUP);
-  EXPECT_EQ(used.error.text, "object test.o: program test: map table: type hash is not supported by this version");
+  EXPECT_EQ(used.error.text, "object test.o: program test: map table: type sockmap is not supported by this version");
 }
 
 TEST(Program, RunsOnSeveralWorkersAtOnce) {
