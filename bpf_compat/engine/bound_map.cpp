@@ -4,6 +4,7 @@
 
 #include "bpf_compat/map/array.hpp"
 #include "bpf_compat/map/hash.hpp"
+#include "bpf_compat/map/lpm_trie.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
 
 namespace xbond::bpf {
@@ -39,6 +40,11 @@ BoundMap bind_map(Map& map) {
       bound.bytes = bound.stride * hash.places();
       break;
     }
+    case BPF_MAP_TYPE_LPM_TRIE:
+      bound.kind = MapKind::other;
+      bound.stride = static_cast<const LpmTrieMap&>(map).stride();
+      bound.bytes = bound.stride * static_cast<const LpmTrieMap&>(map).places();
+      break;
     default:
       bound.kind = MapKind::other;
   }

@@ -25,6 +25,9 @@ bool helper_traces(uint32_t number);
 uint64_t map_lookup_elem(Run& run, const uint64_t* r);
 uint64_t map_update_elem(Run& run, const uint64_t* r);
 uint64_t map_delete_elem(Run& run, const uint64_t* r);
+uint64_t map_push_elem(Run& run, const uint64_t* r);
+uint64_t map_pop_elem(Run& run, const uint64_t* r);
+uint64_t map_peek_elem(Run& run, const uint64_t* r);
 
 uint64_t ktime_get_ns(Run& run, const uint64_t* r);
 uint64_t ktime_get_boot_ns(Run& run, const uint64_t* r);

@@ -22,6 +22,12 @@ HelperCall find_helper(uint32_t number) {
       return map_update_elem;
     case BPF_FUNC_map_delete_elem:
       return map_delete_elem;
+    case BPF_FUNC_map_push_elem:
+      return map_push_elem;
+    case BPF_FUNC_map_pop_elem:
+      return map_pop_elem;
+    case BPF_FUNC_map_peek_elem:
+      return map_peek_elem;
     case BPF_FUNC_ktime_get_ns:
       return ktime_get_ns;
     case BPF_FUNC_ktime_get_boot_ns:

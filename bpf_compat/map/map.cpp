@@ -6,9 +6,13 @@
 #include <atomic>
 
 #include "bpf_compat/map/array.hpp"
+#include "bpf_compat/map/bloom.hpp"
 #include "bpf_compat/map/hash.hpp"
+#include "bpf_compat/map/lpm_trie.hpp"
 #include "bpf_compat/map/names.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
+#include "bpf_compat/map/queue_stack.hpp"
+#include "bpf_compat/map/shape.hpp"
 
 namespace xbond::bpf {
 namespace {
@@ -19,6 +23,8 @@ uint32_t next_id() {
 }
 
 Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus, Grace& grace) {
+  // The kernel asks for this before all that a family does
+  if ((spec.flags & BPF_F_RDONLY) != 0 && (spec.flags & BPF_F_WRONLY) != 0) return wrong_flags(spec);
   switch (spec.type) {
     case BPF_MAP_TYPE_ARRAY:
       return ArrayMap::create(spec, cpus);
@@ -29,6 +35,13 @@ Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus, G
     case BPF_MAP_TYPE_LRU_HASH:
     case BPF_MAP_TYPE_LRU_PERCPU_HASH:
       return HashMap::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_LPM_TRIE:
+      return LpmTrieMap::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_QUEUE:
+    case BPF_MAP_TYPE_STACK:
+      return QueueStackMap::create(spec, cpus);
+    case BPF_MAP_TYPE_BLOOM_FILTER:
+      return BloomMap::create(spec, cpus);
     default:
       return fail(ENOTSUP, fmt::format("type {} is not supported by this version", map_type_name(spec.type)));
   }

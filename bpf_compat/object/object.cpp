@@ -78,6 +78,7 @@ MapSpec describe(bpf_map* map) {
   spec.value_size = bpf_map__value_size(map);
   spec.max_entries = bpf_map__max_entries(map);
   spec.flags = bpf_map__map_flags(map);
+  spec.extra = bpf_map__map_extra(map);
   if (bpf_map__is_internal(map)) {
     size_t size = 0;
     const auto* value = static_cast<const std::byte*>(bpf_map__initial_value(map, &size));

@@ -33,6 +33,15 @@ const std::vector<Family>& families() {
       // Never fuller than it can be, but never so full that it evicts: which entry goes is each side's own choice
       {"lru_hash, with room", BPF_MAP_TYPE_LRU_HASH, Keys::few, {1, 4, 13}, {1, 8, 12}, {4000}, rights},
       {"lru_percpu_hash, with room", BPF_MAP_TYPE_LRU_PERCPU_HASH, Keys::few, {1, 4, 13}, {1, 8, 12}, {4000}, rights},
+      {"lpm_trie",
+       BPF_MAP_TYPE_LPM_TRIE,
+       Keys::prefix,
+       {5, 6, 8, 12, 20},
+       {1, 8, 12},
+       {1, 5, 40, 500},
+       {BPF_F_NO_PREALLOC, BPF_F_NO_PREALLOC | BPF_F_RDONLY_PROG, BPF_F_NO_PREALLOC | BPF_F_WRONLY}},
+      {"queue", BPF_MAP_TYPE_QUEUE, Keys::none, {0}, {1, 4, 8, 13}, {1, 2, 7, 100}, rights},
+      {"stack", BPF_MAP_TYPE_STACK, Keys::none, {0}, {1, 4, 8, 13}, {1, 2, 7, 100}, rights},
   };
   return all;
 }
@@ -61,7 +70,8 @@ void compare_shapes(Tally& tally) {
                                                BPF_F_ZERO_SEED,
                                                1U << 31};
   for (const uint32_t type : {BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_HASH,
-                              BPF_MAP_TYPE_PERCPU_HASH, BPF_MAP_TYPE_LRU_HASH, BPF_MAP_TYPE_LRU_PERCPU_HASH})
+                              BPF_MAP_TYPE_PERCPU_HASH, BPF_MAP_TYPE_LRU_HASH, BPF_MAP_TYPE_LRU_PERCPU_HASH,
+                              BPF_MAP_TYPE_LPM_TRIE, BPF_MAP_TYPE_QUEUE, BPF_MAP_TYPE_STACK, BPF_MAP_TYPE_BLOOM_FILTER})
     for (const uint32_t key : {0U, 1U, 4U, 5U, 8U, 12U, 300U, 5000000U})
       for (const uint32_t value : {0U, 1U, 4U, 8U, 32768U, 32769U, 5000000U, 0x80000000U})
         for (const uint32_t entries : {0, 1, 5})
