@@ -39,7 +39,21 @@ int rank(std::string_view option) {
   return option == "mode" ? 0 : option == "miimon" ? 1 : 2;
 }
 
-Changes finish(State& state, const View& before, Log log) {
+// As with netlink: one of the two monitors, not both in one request.
+Status check_monitors(std::span<const std::pair<std::string_view, std::string_view>> options) {
+  const auto given = [&](std::string_view name) {
+    return std::any_of(options.begin(), options.end(), [&](const auto& option) {
+      return option.first == name && option.second != "0" && option.second != "off" && option.second != "default";
+    });
+  };
+  if (given("miimon") && given("arp_interval")) {
+    return fail(EINVAL, "option arp_interval: ARP monitoring cannot be used with MII monitoring");
+  }
+  return {};
+}
+
+Changes finish(State& state, const View& before, Log log, uint64_t now) {
+  state.sync_lacp(now, log);
   state.update_carrier(log);
   return state.since(before, std::move(log));
 }
@@ -62,6 +76,7 @@ Result<Bond> Bond::create(std::string name, uint8_t bond_index,
   std::vector<std::pair<std::string_view, std::string_view>> ordered(options.begin(), options.end());
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
+  if (Status ok = check_monitors(ordered); !ok) return ok.error();
   for (const auto& [option, value] : ordered) {
     if (auto ok = bond.set_option(option, value, 0); !ok) return ok.error();
   }
@@ -121,14 +136,46 @@ Mac Bond::mac() const {
   return held_->state.mac;
 }
 
-Status Bond::set_mac(const Mac& mac) {
+Mac Bond::member_mac(uint16_t port) const {
+  return std::as_const(held_->state).find(port)->mac;
+}
+
+const Params& Bond::params() const {
+  return held_->state.params;
+}
+
+Result<Changes> Bond::set_mac(const Mac& mac, uint64_t now_ms) {
   const bool multicast = (mac[0] & 1U) != 0;
   if (multicast || mac == Mac{}) {
     return fail(EADDRNOTAVAIL, fmt::format("{}: {} is not a unicast MAC address", name(), mac_text(mac)));
   }
-  held_->state.mac = mac;
-  held_->state.mac_is_set = true;
-  return {};
+  State& state = held_->state;
+  const View before = state.view();
+  // Linux takes it and does nothing: the active member's address is the bond's.
+  const bool follows = mode() == Mode::active_backup && state.params.fail_over_mac == FailOverMac::active;
+  if (!follows || state.members.empty()) state.set_mac(mac);
+  return finish(state, before, {}, now_ms);
+}
+
+void Bond::set_addresses(Addresses addresses) {
+  held_->state.addresses = std::move(addresses);
+}
+
+void Bond::saw_frames(uint16_t port, uint64_t now_ms) {
+  if (Member* m = held_->state.find(port)) held_->state.saw_frames(*m, now_ms);
+}
+
+void Bond::received(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms) {
+  if (Member* m = held_->state.find(port)) held_->state.received(*m, frame, now_ms);
+}
+
+bool Bond::wants_load(uint64_t now_ms) const {
+  const State& state = held_->state;
+  return is_load_balancing(mode()) && state.params.tlb_dynamic_lb && now_ms >= state.rebalance_at_ms;
+}
+
+void Bond::measured(std::span<const uint64_t, kChannels> bytes, uint64_t unbalanced) {
+  held_->state.channels.measured(bytes, unbalanced);
 }
 
 Changes Bond::set_up(bool up, uint64_t now_ms) {
@@ -136,8 +183,9 @@ Changes Bond::set_up(bool up, uint64_t now_ms) {
   const View before = state.view();
   Log log;
   state.up = up;
+  state.arp_at_ms = now_ms;
   state.monitor(now_ms, log);
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Result<Changes> Bond::set_option(std::string_view option, std::string_view value, uint64_t now_ms) {
@@ -147,7 +195,7 @@ Result<Changes> Bond::set_option(std::string_view option, std::string_view value
   const View before = state.view();
   Log log;
   if (Status ok = state.set(**known, value, now_ms, log); !ok) return ok.error();
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Result<Changes> Bond::set_member_option(uint16_t port, std::string_view option, std::string_view value,
@@ -160,7 +208,7 @@ Result<Changes> Bond::set_member_option(uint16_t port, std::string_view option, 
   const View before = state.view();
   Log log;
   if (Status ok = state.set_of_member(*m, **known, value, now_ms, log); !ok) return ok.error();
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Result<Changes> Bond::add_member(NewMember member, uint64_t now_ms) {
@@ -168,7 +216,7 @@ Result<Changes> Bond::add_member(NewMember member, uint64_t now_ms) {
   const View before = state.view();
   Log log;
   if (Status ok = state.add(std::move(member), now_ms, log); !ok) return ok.error();
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Result<Changes> Bond::remove_member(uint16_t port, uint64_t now_ms) {
@@ -176,7 +224,7 @@ Result<Changes> Bond::remove_member(uint16_t port, uint64_t now_ms) {
   const View before = state.view();
   Log log;
   if (Status ok = state.remove(port, now_ms, log); !ok) return ok.error();
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Changes Bond::link(uint16_t port, const LinkReport& report, uint64_t now_ms) {
@@ -187,7 +235,7 @@ Changes Bond::link(uint16_t port, const LinkReport& report, uint64_t now_ms) {
   Log log;
   m->report = report;
   state.monitor(now_ms, log);
-  return finish(state, before, std::move(log));
+  return finish(state, before, std::move(log), now_ms);
 }
 
 Changes Bond::tick(uint64_t now_ms) {
@@ -195,11 +243,41 @@ Changes Bond::tick(uint64_t now_ms) {
   const View before = state.view();
   Log log;
   state.monitor(now_ms, log);
-  return finish(state, before, std::move(log));
+  state.tick_lacp(now_ms);
+  state.arp_monitor(now_ms, log);
+  state.balance(now_ms);
+  return finish(state, before, std::move(log), now_ms);
 }
 
 std::optional<uint64_t> Bond::next_deadline_ms() const {
-  return held_->state.next_deadline();
+  const State& state = held_->state;
+  std::optional<uint64_t> next = state.next_deadline();
+  if (const auto lacp = state.lacp_deadline_ms()) next = std::min(next.value_or(*lacp), *lacp);
+  return next;
+}
+
+void Bond::on_slow_protocol_frame(lacp::Send send) {
+  held_->state.send_pdu = std::move(send);
+}
+
+Changes Bond::slow_protocol(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms) {
+  State& state = held_->state;
+  const View before = state.view();
+  state.receive_slow(port, frame, now_ms);
+  return finish(state, before, {}, now_ms);
+}
+
+bool Bond::farewells_pending() const {
+  const State& state = held_->state;
+  return state.lacp && state.lacp->group.farewells_pending();
+}
+
+std::string Bond::show_lacp(uint64_t now_ms) const {
+  return lacp_table(held_->state, now_ms);
+}
+
+std::string Bond::lacp_json(uint64_t now_ms) const {
+  return bond::lacp_json(held_->state, now_ms);
 }
 
 TxTable Bond::table() const {

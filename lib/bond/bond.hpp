@@ -13,12 +13,11 @@
 #include <vector>
 
 #include "bpf_compat/result.hpp"
+#include "lib/bond/params.hpp"
 #include "lib/bond/transmit.hpp"
 #include "lib/bond/types.hpp"
 
 namespace xbond::bond {
-
-using Mac = std::array<uint8_t, 6>;
 
 struct LinkReport {
   bool up = false;
@@ -35,11 +34,21 @@ struct NewMember {
   LinkReport link;  // now
 };
 
+// The host's addresses on the bond, against which probes are checked.
+struct Addresses {
+  std::vector<Ipv4> v4;
+  std::vector<Ipv6> v6;
+};
+
 // What a call changed; the caller acts on it.
 struct Changes {
   bool table = false;            // publish table() and member_inactive() anew
   bool carrier = false;          // carrier() changed
   bool active_changed = false;   // active-backup: another active member (announce: gratuitous ARP, num_grat_arp times)
+  bool rejoin = false;           // another active member (announce: IGMP reports, resend_igmp times)
+  bool macs = false;             // mac() or a member_mac() changed: set them on the devices
+  bool learn = false;            // balance-tlb, balance-alb: a learning packet by every usable member, now
+  std::vector<uint16_t> probes;  // members by which every target is to be asked now (ARP, neighbour solicitation)
   std::vector<std::string> log;  // one line each, worded as the kernel's log has it
 };
 
@@ -67,13 +76,17 @@ class Bond {
   [[nodiscard]] uint32_t miimon_ms() const;
   [[nodiscard]] uint32_t announcements() const;          // num_grat_arp
   [[nodiscard]] uint64_t announcement_delay_ms() const;  // peer_notif_delay; 0: each at the next miimon
-  // That of the first member, also after it left; all zero before there is one.
+  // That of the first member, also after it left; all zero before there is one. fail_over_mac active: the active one's.
   [[nodiscard]] Mac mac() const;
+  // What the member should carry. Precondition: it is one.
+  [[nodiscard]] Mac member_mac(uint16_t port) const;
+  [[nodiscard]] const Params& params() const;
 
   // While the bond is down its link monitor rests, as in Linux.
   Changes set_up(bool up, uint64_t now_ms);
-  // From now on members don't change it. EADDRNOTAVAIL: multicast or all zero.
-  Status set_mac(const Mac& mac);
+  // From now on members don't change it; the result says which of them change. EADDRNOTAVAIL: multicast or all zero.
+  Result<Changes> set_mac(const Mac& mac, uint64_t now_ms);
+  void set_addresses(Addresses addresses);
   // By name, number or the word `default`. A refused call changes nothing. Errors: ENOENT no such option (lists them),
   // EINVAL "option %s: invalid value (%s)" with the allowed values, EOPNOTSUPP a value that only Linux has, EACCES
   // "option %s: mode dependency failed, not supported in mode %s(%d)", ENOTEMPTY and EBUSY mode with members or while
@@ -86,9 +99,30 @@ class Bond {
   // The link monitor: reports a member's carrier (idempotent; a port that is no member is ignored). Acts at once where
   // no delay is set; updelay and downdelay run in tick().
   Changes link(uint16_t port, const LinkReport& report, uint64_t now_ms);
-  // Runs delays that ended. Call at next_deadline() or later.
+  // The ARP monitor (arp_interval): what the member received. saw_frames: something, since the last call; received: a
+  // copy of an ARP or neighbour discovery frame, from the Ethernet header on, unchecked.
+  void saw_frames(uint16_t port, uint64_t now_ms);
+  void received(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms);
+
+  // balance-tlb and balance-alb with tlb_dynamic_lb: before tick(), when it wants to know, what workers have sent since
+  // their start: bytes by channel (LcoreState), and unbalanced.
+  [[nodiscard]] bool wants_load(uint64_t now_ms) const;
+  void measured(std::span<const uint64_t, kChannels> bytes, uint64_t unbalanced);
+
+  // Runs delays that ended, and rounds of the monitors that are due. Call at next_deadline() or later.
   Changes tick(uint64_t now_ms);
   [[nodiscard]] std::optional<uint64_t> next_deadline_ms() const;
+
+  // --- 802.3ad
+  // Where LACPDUs and marker answers go; called in the midst of the calls below and above. Must not call back.
+  void on_slow_protocol_frame(lacp::Send send);
+  // A frame of a slow protocol that the member received, from the destination MAC on, unchecked.
+  Changes slow_protocol(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms);
+  // Down, and a last PDU still has to wait for the limit on PDUs a second: tick on.
+  [[nodiscard]] bool farewells_pending() const;
+  // `show lacp`; empty in other modes. JSON: one object.
+  [[nodiscard]] std::string show_lacp(uint64_t now_ms) const;
+  [[nodiscard]] std::string lacp_json(uint64_t now_ms) const;
 
   [[nodiscard]] TxTable table() const;                                    // sealed
   [[nodiscard]] std::string show(std::string_view kernel_release) const;  // text of /proc/net/bonding/NAME

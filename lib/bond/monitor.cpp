@@ -35,9 +35,9 @@ Link State::inspect(Member& m, bool& skip_updelay, uint64_t now, Log& log) const
       if (carrier) return Link::up;
       if (params.downdelay == 0) return Link::down;
       log.push_back(about(m, fmt::format("link status down for {}interface, disabling it in {} ms",
-                                         params.mode != Mode::active_backup ? ""
-                                         : is_active(m)                     ? "active "
-                                                                            : "backup ",
+                                         !uses_primary(params.mode) ? ""
+                                         : is_active(m)             ? "active "
+                                                                    : "backup ",
                                          params.ms(params.downdelay))));
       start_delay(m, Link::fail, now);
       return Link::fail;
@@ -107,10 +107,19 @@ void State::monitor(uint64_t now, Log& log) {
 }
 
 std::optional<uint64_t> State::next_deadline() const {
-  if (!up || params.miimon == 0) return std::nullopt;
   std::optional<uint64_t> next;
-  for (const Member& m : members) {
-    if (m.link == Link::fail || m.link == Link::back) next = std::min(next.value_or(m.deadline_ms), m.deadline_ms);
+  if (!up) return next;
+  const auto at = [&next](uint64_t deadline) { next = std::min(next.value_or(deadline), deadline); };
+  if (params.miimon != 0) {
+    for (const Member& m : members) {
+      if (m.link == Link::fail || m.link == Link::back) at(m.deadline_ms);
+    }
+  }
+  if (members.empty()) return next;
+  if (params.arp_interval != 0) at(arp_at_ms);
+  if (is_load_balancing(params.mode)) {
+    at(learning_at_ms);
+    if (params.tlb_dynamic_lb) at(rebalance_at_ms);
   }
   return next;
 }

@@ -1,5 +1,5 @@
-// The choice of the active member. Every mode makes it: active-backup for all traffic, others for IGMP. Outcomes are
-// the kernel's bond_find_best_slave (6.0 and later, with per-member priorities).
+// The choice of the active member. Every mode makes it: active-backup for all traffic, others for what can't be
+// balanced. Outcomes are the kernel's bond_find_best_slave (6.0 and later, with per-member priorities).
 #include <fmt/format.h>
 
 #include "lib/bond/state.hpp"
@@ -57,7 +57,7 @@ void State::change_active(Member* chosen, uint64_t now, Log& log) {
     return;
   }
   if (is_active(*chosen)) return;
-  const bool tell = params.mode == Mode::active_backup;
+  const bool tell = uses_primary(params.mode);
   if (chosen->link == Link::back) {
     chosen->link = Link::up;
     const uint64_t left = chosen->deadline_ms > now ? chosen->deadline_ms - now : 0;
@@ -65,7 +65,11 @@ void State::change_active(Member* chosen, uint64_t now, Log& log) {
   } else if (tell) {
     log.push_back(about(*chosen, "making interface the new active one"));
   }
+  Member* before = active ? find(*active) : nullptr;
   active = chosen->port;
+  chosen->last_up_ms = now;
+  mac_of_active(before, *chosen);
+  learn |= is_load_balancing(params.mode);  // switches learn that the address moved
 }
 
 bool State::set_carrier() {

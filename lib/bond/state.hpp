@@ -5,12 +5,16 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bpf_compat/json.hpp"
 #include "lib/bond/bond.hpp"
+#include "lib/bond/channels.hpp"
 #include "lib/bond/options.hpp"
+#include "lib/lacp/lacp.hpp"
 
 namespace xbond::bond {
 
@@ -27,23 +31,21 @@ struct Member {
   Link link = Link::down;
   uint64_t since_ms = 0;     // fail, back: when it began
   uint64_t deadline_ms = 0;  // fail, back: when it ends
+  Mac mac{};                 // what it should carry
+  // ARP monitor: when it was last heard of, when it last asked, when it came up; each target's last answer.
+  uint64_t last_rx_ms = 0, last_tx_ms = 0, last_up_ms = 0;
+  std::array<uint64_t, kMaxTargets> arp_rx_ms{}, ns_rx_ms{};
   uint32_t failures = 0;
   int32_t prio = 0;
+  uint16_t queue_id = 0;
+  uint16_t actor_port_prio = 255;
+  bool distributing = false;  // 802.3ad: as last told in the log
 };
 
-// Delays are kept in steps of miimon, so that they scale with it as in the kernel.
-struct Params {
-  Mode mode = Mode::balance_rr;
-  Policy policy = Policy::layer2;
-  Reselect reselect = Reselect::always;
-  bool all_slaves_active = false;
-  uint8_t num_peer_notif = 1;
-  uint32_t packets_per_slave = 1;
-  uint32_t miimon = 100;
-  uint32_t updelay = 0, downdelay = 0, peer_notif_delay = 0;
-  std::string primary;  // may name a device that is not a member (yet)
-
-  [[nodiscard]] uint64_t ms(uint32_t steps) const { return uint64_t{steps} * miimon; }
+// 802.3ad's machines.
+struct Aggregation {
+  lacp::Group group;
+  Mac mac{};  // the bond's, as the group knows it
 };
 
 // What others act on; two of them tell what a call changed.
@@ -53,6 +55,8 @@ struct View {
   bool carrier = false;
   std::optional<uint16_t> active;
   std::vector<uint16_t> inactive;
+  Mac mac{};
+  std::vector<std::pair<uint16_t, Mac>> macs;
 };
 
 struct State {
@@ -66,7 +70,17 @@ struct State {
   bool link_carrier = false;       // some member can transmit; the bond's own up or down does not count
   bool force_primary = false;      // the next choice takes the primary whatever primary_reselect says
   Mac mac{};
-  bool mac_is_set = false;  // by set_mac: members don't change it
+  bool mac_is_set = false;            // by set_mac: members don't change it
+  std::optional<uint16_t> candidate;  // ARP monitor, while none is active: who asks (the kernel's current_arp_slave)
+  uint64_t arp_at_ms = 0;             // its next round
+  std::vector<uint16_t> probes;       // members that are to ask, until since() takes them
+  Addresses addresses;                // the host's, on the bond
+  Channels channels;                  // balance-tlb, balance-alb
+  uint64_t rebalance_at_ms = 0;
+  uint64_t learning_at_ms = 0;
+  bool learn = false;               // learning packets are due, until since() takes it
+  std::optional<Aggregation> lacp;  // in 802.3ad
+  lacp::Send send_pdu;              // where its frames go
 
   [[nodiscard]] const Member* find(uint16_t port) const;
   [[nodiscard]] Member* find(uint16_t port);
@@ -85,7 +99,8 @@ struct State {
   [[nodiscard]] bool inactive(const Member& m) const;
   [[nodiscard]] TxTable table() const;
   [[nodiscard]] View view() const;
-  [[nodiscard]] Changes since(const View& before, Log log) const;
+  // What changed, with what is to be sent.
+  [[nodiscard]] Changes since(const View& before, Log log);
 
   // --- select.cpp
   // Makes the best member the active one (the kernel's bond_select_active_slave).
@@ -102,11 +117,56 @@ struct State {
   void start_delay(Member& m, Link link, uint64_t now) const;
   [[nodiscard]] std::optional<uint64_t> next_deadline() const;
 
+  // --- arp_monitor.cpp, arp_receive.cpp
+  void arp_monitor(uint64_t now, Log& log);                                // a round, when it is time
+  void start_arp(Member& m, uint64_t now) const;                           // a new member: nothing heard yet
+  void saw_frames(Member& m, uint64_t now) const;                          // it received something
+  void received(Member& m, std::span<const uint8_t> frame, uint64_t now);  // ARP or neighbour discovery
+
+  // --- balance.cpp: balance-tlb, balance-alb
+  void balance(uint64_t now);  // when it is time, or the members changed
+  [[nodiscard]] std::vector<Channels::Carrier> carriers() const;
+
+  // --- macs.cpp
+  void set_mac(const Mac& wanted);
+  void mac_of_new(Member& m);                          // before it is among the members
+  void mac_of_active(Member* before, Member& chosen);  // it becomes the active one
+
+  // --- aggregation.cpp
+  // Tells the group what changed. The last step of every call that changes the bond.
+  void sync_lacp(uint64_t now, Log& log);
+  void tick_lacp(uint64_t now);
+  lacp::Outcome receive_slow(uint16_t port, std::span<const uint8_t> frame, uint64_t now);
+  [[nodiscard]] std::optional<uint64_t> lacp_deadline_ms() const;
+  [[nodiscard]] bool distributing(uint16_t port) const;
+
   // --- set.cpp
   Status set(const Option& option, std::string_view value, uint64_t now, Log& log);
   Status set_of_member(Member& m, const Option& option, std::string_view value, uint64_t now, Log& log);
 
  private:
+  enum class MacRule : uint8_t {
+    all_have_it,      // every member carries the bond's
+    active_has_it,    // the active one does, others their own
+    bond_has_theirs,  // the bond carries the active one's
+  };
+  [[nodiscard]] MacRule mac_rule() const;
+  void fill_channels(TxTable& table) const;
+  [[nodiscard]] bool within(uint64_t last, uint64_t intervals, uint64_t now) const;
+  [[nodiscard]] uint64_t last_rx(const Member& m) const;
+  [[nodiscard]] bool validates(const Member& m) const;
+  void probe(Member& m, uint64_t now);
+  static void count_failure(Member& m);
+  void arp_balancing(uint64_t now, Log& log);
+  [[nodiscard]] Link arp_backup_state(const Member& m, uint64_t now) const;
+  void arp_backup_inspect(uint64_t now, Log& log);
+  void arp_backup_probe(uint64_t now, Log& log);
+  void accept(Member& m, const Ipv4& from, const Ipv4& to, uint64_t now) const;
+  void accept(Member& m, const Ipv6& from, const Ipv6& to, uint64_t now) const;
+  void set_mode(Mode mode, Log& log);
+  void set_arp_interval(uint32_t interval, uint64_t now, Log& log);
+  void sync_lacp_ports(lacp::Time now, Log& log);
+  void tell_lacp(Log& log);
   [[nodiscard]] Member* best();
   [[nodiscard]] Member* primary_or_current();
   [[nodiscard]] Link inspect(Member& m, bool& skip_updelay, uint64_t now, Log& log) const;
@@ -132,5 +192,15 @@ struct State {
 // --- show.cpp
 [[nodiscard]] std::string show_text(const State& state, std::string_view kernel_release);
 [[nodiscard]] std::string show_json(const State& state);
+
+// --- show_8023ad.cpp: the kernel's lines for 802.3ad, and the same as JSON members
+void show_8023ad(const State& state, std::string& out);
+void show_8023ad_member(const State& state, const Member& m, std::string& out);
+void json_8023ad(const State& state, json::Writer& w);
+void json_8023ad_member(const State& state, const Member& m, json::Writer& w);
+
+// --- show_lacp.cpp: all that the machines know
+[[nodiscard]] std::string lacp_table(const State& state, uint64_t now_ms);
+[[nodiscard]] std::string lacp_json(const State& state, uint64_t now_ms);
 
 }  // namespace xbond::bond

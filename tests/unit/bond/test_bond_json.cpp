@@ -32,19 +32,22 @@ TEST_F(ShowBondJson, TheWholeText) {
   Bond bond = make_up({{"mode", "active-backup"}, {"primary", "s1"}, {"downdelay", "200"}}, {kUp, kUp});
   bond.link(0, kDown, 5);
   ASSERT_TRUE(bond.set_member_option(0, "prio", "-3", 5));
-  EXPECT_EQ(bond.json(),
-            R"({"name":"bond0","mode":"active-backup","mode_number":1,"xmit_hash_policy":"layer2","up":true,)"
-            R"("carrier":true,"mac":"02:00:00:00:0a:00","active":"s1","miimon":100,"updelay":0,"downdelay":200,)"
-            R"("peer_notif_delay":0,"num_grat_arp":1,"num_unsol_na":1,"packets_per_slave":1,"all_slaves_active":false,)"
-            R"("primary_reselect":"always","primary":"s1","members":[)"
-            R"({"name":"s0","port":0,"link":"fail","active":false,"speed":null,"duplex":null,"failures":0,)"
-            R"("permanent_mac":"02:00:00:00:0a:00","prio":-3},)"
-            R"({"name":"s1","port":1,"link":"up","active":true,"speed":10000,"duplex":"full","failures":0,)"
-            R"("permanent_mac":"02:00:00:00:0a:01","prio":0}]})");
+  EXPECT_EQ(
+      bond.json(),
+      R"({"name":"bond0","mode":"active-backup","mode_number":1,"xmit_hash_policy":"layer2","up":true,)"
+      R"("carrier":true,"mac":"02:00:00:00:0a:00","active":"s1","miimon":100,"updelay":0,"downdelay":200,)"
+      R"("peer_notif_delay":0,"num_grat_arp":1,"num_unsol_na":1,"packets_per_slave":1,"all_slaves_active":false,)"
+      R"("primary_reselect":"always","fail_over_mac":"none","resend_igmp":1,"lp_interval":1,"tlb_dynamic_lb":true,)"
+      R"("arp_interval":0,"arp_validate":"none","arp_all_targets":"any","arp_missed_max":2,"arp_ip_target":[],)"
+      R"("ns_ip6_target":[],"primary":"s1","ad_info":null,"members":[)"
+      R"({"name":"s0","port":0,"link":"fail","active":false,"speed":null,"duplex":null,"failures":0,)"
+      R"("permanent_mac":"02:00:00:00:0a:00","mac":"02:00:00:00:0a:00","prio":-3,"queue_id":0},)"
+      R"({"name":"s1","port":1,"link":"up","active":true,"speed":10000,"duplex":"full","failures":0,)"
+      R"("permanent_mac":"02:00:00:00:0a:01","mac":"02:00:00:00:0a:00","prio":0,"queue_id":0}]})");
 }
 
 TEST_F(ShowBondJson, FitsItsSchemaInManyStates) {
-  for (const char* mode : {"balance-rr", "active-backup", "balance-xor"}) {
+  for (const char* mode : {"balance-rr", "active-backup", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}) {
     Bond bond = make({{"mode", mode}, {"updelay", "100"}, {"downdelay", "100"}});
     expect_fits(bond);
     bond.set_up(true, 0);

@@ -132,13 +132,13 @@ TEST(BondMac, IsTheFirstMembersAndStays) {
 TEST(BondMac, OnceSetNoMemberChangesIt) {
   Bond bond = make({});
   const Mac mac{0x02, 1, 2, 3, 4, 5};
-  ASSERT_TRUE(bond.set_mac(mac));
+  ASSERT_TRUE(bond.set_mac(mac, 0));
   ASSERT_TRUE(bond.add_member(new_member(4), 0));
   EXPECT_EQ(bond.mac(), mac);
-  EXPECT_EQ(bond.set_mac({}).error().code, EADDRNOTAVAIL);
-  EXPECT_EQ(bond.set_mac({0x01, 0, 0x5e, 0, 0, 1}).error().text,
+  EXPECT_EQ(bond.set_mac({}, 0).error().code, EADDRNOTAVAIL);
+  EXPECT_EQ(bond.set_mac({0x01, 0, 0x5e, 0, 0, 1}, 0).error().text,
             "bond0: 01:00:5e:00:00:01 is not a unicast MAC address");
-  EXPECT_EQ(bond.set_mac({0xff, 0xff, 0xff, 0xff, 0xff, 0xff}).error().code, EADDRNOTAVAIL);
+  EXPECT_EQ(bond.set_mac({0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 0).error().code, EADDRNOTAVAIL);
   EXPECT_EQ(bond.mac(), mac);
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lib/bond/options.hpp"
 #include "tests/unit/bond/bond_fixture.hpp"
 #include "tests/unit/json_schema.hpp"
@@ -70,7 +72,18 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"1", "primary_reselect", "failure", "failure"}, Good{"1", "primary_reselect", "2", "failure"},
         Good{"1", "primary_reselect", "default", "always"}, Good{"1", "primary", "s9", "s9"},
         Good{"1", "primary", "default", "null"}, Good{"1", "primary", "", "null"},
-        Good{"1", "primary", "0000:3b:00.0", "0000:3b:00.0"}));
+        Good{"1", "primary", "0000:3b:00.0", "0000:3b:00.0"}, Good{"5", "primary", "s9", "s9"},
+        Good{"0", "mode", "broadcast", "broadcast"}, Good{"0", "mode", "5", "balance-tlb"},
+        Good{"0", "mode", "balance-alb", "balance-alb"}, Good{"2", "xmit_hash_policy", "encap2+3", "encap2+3"},
+        Good{"2", "xmit_hash_policy", "4", "encap3+4"}, Good{"5", "xmit_hash_policy", "vlan+srcmac", "vlan+srcmac"},
+        Good{"1", "fail_over_mac", "follow", "follow"}, Good{"1", "fail_over_mac", "1", "active"},
+        Good{"1", "fail_over_mac", "default", "none"}, Good{"0", "resend_igmp", "off", "0"},
+        Good{"0", "resend_igmp", "255", "255"}, Good{"5", "lp_interval", "maxval", "2147483647"},
+        Good{"5", "lp_interval", "default", "1"}, Good{"5", "tlb_dynamic_lb", "off", "0"},
+        Good{"0", "arp_interval", "250", "250"}, Good{"0", "arp_interval", "off", "0"},
+        Good{"1", "arp_validate", "filter_backup", "filter_backup"}, Good{"1", "arp_validate", "3", "all"},
+        Good{"1", "arp_all_targets", "all", "all"}, Good{"1", "arp_missed_max", "255", "255"},
+        Good{"1", "arp_missed_max", "default", "2"}));
 
 TEST(OptionDefaults, AFreshBondHasThem) {
   for (const char* mode : {"0", "1", "2"}) {
@@ -127,13 +140,17 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadValue,
     testing::Values(
         Bad{"0", "mode", "foo",
-            "option mode: invalid value (foo), allowed values balance-rr (0), active-backup (1), balance-xor (2)"},
+            "option mode: invalid value (foo), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
+            "broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "7",
-            "option mode: invalid value (7), allowed values balance-rr (0), active-backup (1), balance-xor (2)"},
+            "option mode: invalid value (7), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
+            "broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "",
-            "option mode: invalid value (), allowed values balance-rr (0), active-backup (1), balance-xor (2)"},
+            "option mode: invalid value (), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
+            "broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "-1",
-            "option mode: invalid value (-1), allowed values balance-rr (0), active-backup (1), balance-xor (2)"},
+            "option mode: invalid value (-1), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
+            "broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "Balance-RR",
             "option mode: invalid value (Balance-RR), allowed values balance-rr (0), active-backup (1), balance-xor "
             "(2)"},
@@ -183,25 +200,11 @@ INSTANTIATE_TEST_SUITE_P(
             "a device name of at most 63 characters"},
         Bad{"1", "active_slave", "s9", "option active_slave: (slave s9): Device is not our slave"}));
 
-TEST(OptionValues, ThoseThatOnlyLinuxHasAreNamedAndRefused) {
-  Bond bond = in_mode("2");
-  for (const char* mode : {"broadcast", "802.3ad", "balance-tlb", "balance-alb", "3", "4", "5", "6"}) {
-    const std::string text = refusal(bond, "mode", mode, EOPNOTSUPP);
-    EXPECT_NE(text.find("allowed values balance-rr (0), active-backup (1), balance-xor (2)"), std::string::npos)
-        << text;
-  }
-  EXPECT_EQ(
-      refusal(bond, "mode", "4", EOPNOTSUPP),
-      "option mode: 802.3ad (4) is not supported by this version, allowed values balance-rr (0), active-backup (1), "
-      "balance-xor (2)");
-}
-
 TEST(OptionNames, AnUnknownOneListsThoseThereAre) {
   Bond bond = make({});
-  EXPECT_EQ(refusal(bond, "lacp_rate", "fast", ENOENT),
-            "no such option (lacp_rate); options: mode, xmit_hash_policy, miimon, updelay, downdelay, primary, "
-            "primary_reselect, active_slave, packets_per_slave, all_slaves_active, num_grat_arp, num_unsol_na, "
-            "peer_notif_delay");
+  std::string list;
+  for (const std::string& name : Bond::option_names()) list += (list.empty() ? "" : ", ") + name;
+  EXPECT_EQ(refusal(bond, "speed", "fast", ENOENT), "no such option (speed); options: " + list);
   EXPECT_NE(refusal(bond, "prio", "1", ENOENT), "");  // of members only
   EXPECT_NE(refusal(bond, "", "1", ENOENT), "");
   EXPECT_NE(refusal(bond, "Mode", "1", ENOENT), "");
@@ -213,40 +216,130 @@ TEST(ModeDependency, EachOptionInEachMode) {
   struct Row {
     const char* option;
     const char* value;
-    bool rr, ab, xor_;
+    std::string modes;  // numbers of those that have it
   };
+  const std::string any = "0123456";
   const Row rows[] = {
-      {"mode", "1", true, true, true},
-      {"packets_per_slave", "2", true, false, false},
-      {"miimon", "50", true, true, true},
-      {"xmit_hash_policy", "1", true, true, true},
-      {"updelay", "100", true, true, true},
-      {"downdelay", "100", true, true, true},
-      {"primary", "s0", false, true, false},
-      {"primary_reselect", "1", true, true, true},
-      {"active_slave", "", false, true, false},
-      {"all_slaves_active", "1", true, true, true},
-      {"num_grat_arp", "3", true, true, true},
-      {"num_unsol_na", "3", true, true, true},
-      {"peer_notif_delay", "100", true, true, true},
+      {"mode", "1", any},
+      {"packets_per_slave", "2", "0"},
+      {"miimon", "50", any},
+      {"xmit_hash_policy", "1", any},
+      {"updelay", "100", any},
+      {"downdelay", "100", any},
+      {"primary", "s0", "156"},
+      {"primary_reselect", "1", any},
+      {"active_slave", "", "156"},
+      {"fail_over_mac", "1", any},
+      {"all_slaves_active", "1", any},
+      {"num_grat_arp", "3", any},
+      {"num_unsol_na", "3", any},
+      {"peer_notif_delay", "100", any},
+      {"resend_igmp", "2", any},
+      {"lp_interval", "2", any},
+      {"tlb_dynamic_lb", "0", "56"},
+      {"arp_interval", "100", "0123"},
+      {"arp_ip_target", "10.0.0.1", any},
+      {"ns_ip6_target", "fe80::1", any},
+      {"arp_validate", "all", "0123"},
+      {"arp_all_targets", "all", any},
+      {"arp_missed_max", "5", "0123"},
+      {"lacp_rate", "1", "4"},
+      {"lacp_active", "0", "4"},
+      {"ad_select", "1", any},
+      {"ad_actor_sys_prio", "7", "4"},
+      {"ad_actor_system", "02:00:00:00:00:01", "4"},
+      {"ad_user_port_key", "3", "4"},
+      {"coupled_control", "0", "4"},
+      {"broadcast_neighbor", "1", "4"},
+      {"min_links", "1", any},
   };
-  const char* names[] = {"balance-rr", "active-backup", "balance-xor"};
+  const char* names[] = {"balance-rr", "active-backup", "balance-xor", "broadcast",
+                         "802.3ad",    "balance-tlb",   "balance-alb"};
   size_t seen = 0;
   for (const Row& row : rows) {
-    const bool allowed[] = {row.rr, row.ab, row.xor_};
-    for (int mode = 0; mode < 3; ++mode) {
-      Bond bond = in_mode(std::to_string(mode));
-      if (allowed[mode]) {
-        set(bond, row.option, row.value);
+    for (const char mode : any) {
+      auto made = Bond::create("bond0", 0, Options{{"mode", std::string(1, mode)}});
+      if (!made && made.error().code == EOPNOTSUPP) continue;
+      ASSERT_TRUE(made) << made.error().text;
+      if (row.modes.find(mode) != std::string::npos) {
+        set(*made, row.option, row.value);
       } else {
-        EXPECT_EQ(refusal(bond, row.option, row.value, EACCES), std::string("option ") + row.option +
-                                                                    ": mode dependency failed, not supported in mode " +
-                                                                    names[mode] + "(" + std::to_string(mode) + ")");
+        EXPECT_EQ(refusal(*made, row.option, row.value, EACCES),
+                  fmt::format("option {}: mode dependency failed, not supported in mode {}({})", row.option,
+                              names[mode - '0'], mode));
       }
     }
     ++seen;
   }
   EXPECT_EQ(seen, Bond::option_names().size()) << "an option has no row here";
+}
+
+// Options that exclude each other, with the kernel's words.
+TEST(Monitors, EachPutsTheOtherOut) {
+  Bond bond = make({});
+  auto changes = bond.set_option("arp_interval", "200", 0);
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->log, (Lines{"ARP monitoring cannot be used with MII monitoring. Disabling MII monitoring",
+                                 "ARP monitoring has been set up, but no ARP targets have been specified"}));
+  EXPECT_EQ(shown(bond, "miimon"), "0");
+  EXPECT_EQ(refusal(bond, "updelay", "100", EPERM), "Unable to set up delay as MII monitoring is disabled");
+  set(bond, "arp_validate", "filter_active");
+  changes = bond.set_option("miimon", "50", 0);
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->log, Lines{"MII monitoring cannot be used with ARP monitoring - disabling ARP monitoring..."});
+  EXPECT_EQ(shown(bond, "arp_interval"), "0");
+  EXPECT_EQ(shown(bond, "arp_validate"), "none");
+  const auto both = Bond::create("b", 0, Options{{"miimon", "100"}, {"arp_interval", "100"}});
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().text, "option arp_interval: ARP monitoring cannot be used with MII monitoring");
+}
+
+TEST(Monitors, ModesWithoutArpGoBackToMii) {
+  Bond bond = make({{"arp_interval", "100"}, {"arp_ip_target", "10.0.0.1"}});
+  const auto changes = bond.set_option("mode", "balance-tlb", 0);
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->log, (Lines{"balance-tlb mode is incompatible with arp monitoring, start mii monitoring",
+                                 "Setting MII monitoring interval to 100"}));
+  EXPECT_EQ(shown(bond, "arp_interval"), "0");
+}
+
+TEST(Targets, AreAddedAndTakenAway) {
+  Bond bond = make({{"arp_ip_target", "10.0.0.1"}, {"arp_ip_target", "10.0.0.2"}, {"ns_ip6_target", "2001:db8::1"}});
+  set(bond, "arp_ip_target", "+10.0.0.3,10.0.0.4");
+  set(bond, "arp_ip_target", "-10.0.0.2");
+  EXPECT_EQ(bond.params().arp_targets, (std::vector<Ipv4>{{10, 0, 0, 1}, {10, 0, 0, 3}, {10, 0, 0, 4}}));
+  EXPECT_EQ(bond.params().ns_targets.size(), 1U);
+  EXPECT_EQ(refusal(bond, "arp_ip_target", "10.0.0.9,10.0.0.1", EINVAL),
+            "option arp_ip_target: target 10.0.0.1 is already present");
+  EXPECT_EQ(refusal(bond, "arp_ip_target", "-10.9.9.9", EINVAL),
+            "option arp_ip_target: unable to remove nonexistent target 10.9.9.9");
+  for (const char* bad : {"0.0.0.0", "255.255.255.255", "10.0.0", "10.0.0.1.2", "fe80::1", "+", "-", ",", "x"}) {
+    EXPECT_EQ(refusal(bond, "arp_ip_target", bad, EINVAL).rfind("option arp_ip_target: invalid target (", 0), 0U)
+        << bad;
+  }
+  for (const char* bad : {"::", "ff02::1", "10.0.0.1", "2001:db8::1%eth0"}) {
+    EXPECT_NE(refusal(bond, "ns_ip6_target", bad, EINVAL), "") << bad;
+  }
+  set(bond, "arp_ip_target", "default");
+  for (int i = 1; i <= 16; ++i) set(bond, "arp_ip_target", fmt::format("10.0.1.{}", i));
+  EXPECT_EQ(refusal(bond, "arp_ip_target", "10.0.2.1", EINVAL),
+            "option arp_ip_target: target table is full, it holds 16");
+}
+
+TEST(FailOverMac, ChangesWithoutMembersOnly) {
+  Bond bond = make_up({{"mode", "1"}}, {kUp});
+  EXPECT_EQ(refusal(bond, "fail_over_mac", "active", ENOTEMPTY),
+            "option fail_over_mac: unable to set option because the bond device has slaves");
+}
+
+TEST(TlbDynamicLb, ChangesWhileDownOnlyAndAlbNeedsIt) {
+  Bond bond = make({{"mode", "5"}, {"tlb_dynamic_lb", "0"}});
+  bond.set_up(true, 0);
+  EXPECT_EQ(refusal(bond, "tlb_dynamic_lb", "1", EBUSY),
+            "option tlb_dynamic_lb: unable to set option because the bond is up");
+  bond.set_up(false, 0);
+  set(bond, "mode", "balance-alb");
+  EXPECT_EQ(shown(bond, "tlb_dynamic_lb"), "1");
 }
 
 TEST(ModeDependency, TheModeIsCheckedBeforeTheValue) {
@@ -327,7 +420,7 @@ TEST(Create, RefusesWhatSetOptionRefuses) {
     return made ? 0 : made.error().code;
   };
   EXPECT_EQ(refused({{"mode", "nonsense"}}), EINVAL);
-  EXPECT_EQ(refused({{"mode", "802.3ad"}}), EOPNOTSUPP);
+  EXPECT_EQ(refused({{"mode", "7"}}), EINVAL);
   EXPECT_EQ(refused({{"speed", "1"}}), ENOENT);
   EXPECT_EQ(refused({{"mode", "2"}, {"packets_per_slave", "1"}}), EACCES);
   EXPECT_EQ(refused({{"mode", "1"}, {"active_slave", "s0"}}), EINVAL);
@@ -347,10 +440,16 @@ TEST(Create, OnlyNamesThatATapCanHave) {
 }
 
 TEST(Completion, NamesAndValues) {
-  EXPECT_EQ(Bond::option_names(), (Lines{"mode", "xmit_hash_policy", "miimon", "updelay", "downdelay", "primary",
-                                         "primary_reselect", "active_slave", "packets_per_slave", "all_slaves_active",
-                                         "num_grat_arp", "num_unsol_na", "peer_notif_delay"}));
-  EXPECT_EQ(Bond::option_values("mode"), (Lines{"balance-rr", "active-backup", "balance-xor"}));
+  const Lines names = Bond::option_names();
+  EXPECT_EQ(names.front(), "mode");
+  for (const char* name : {"xmit_hash_policy", "arp_ip_target", "lp_interval", "min_links"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  }
+  EXPECT_EQ(std::count(names.begin(), names.end(), "prio"), 0) << "of members";
+  const Lines modes = Bond::option_values("mode");
+  for (const char* mode : {"balance-rr", "active-backup", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}) {
+    EXPECT_EQ(std::count(modes.begin(), modes.end(), mode), 1) << mode;
+  }
   EXPECT_EQ(Bond::option_values("xmit_hash_policy"),
             (Lines{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}));
   EXPECT_EQ(Bond::option_values("all_slaves_active"), (Lines{"off", "on"}));
@@ -373,7 +472,7 @@ TEST(MemberPrio, IsASigned32BitNumberOfActiveBackup) {
               std::string("option prio: invalid value (") + bad + "), allowed values -2147483648 - 2147483647");
   }
   EXPECT_EQ(bond.set_member_option(9, "prio", "1", 0).error().code, ENOENT);
-  EXPECT_EQ(bond.set_member_option(0, "queue_id", "1", 0).error().text, "no such option (queue_id); options: prio");
+  EXPECT_EQ(bond.set_member_option(0, "miimon", "1", 0).error().code, ENOENT);
   EXPECT_EQ(all_of(bond), before);
 
   for (const char* mode : {"0", "2"}) {
