@@ -21,6 +21,7 @@ enum class Fault : uint8_t {
   helper_read,     // … memory that can't be read
   helper_write,    // … memory that can't be written
   helper_size,     // … a size that the helper does not take
+  unresolved,      // a field or kernel function that this machine does not have
 };
 
 constexpr std::string_view fault_text(Fault fault) {
@@ -53,6 +54,8 @@ constexpr std::string_view fault_text(Fault fault) {
       return "helper called with memory that can't be written";
     case Fault::helper_size:
       return "helper called with a size that it does not take";
+    case Fault::unresolved:
+      return "use of a field or kernel function that is not there (CO-RE relocation without a match)";
   }
   return "unknown fault";
 }

@@ -12,6 +12,10 @@ inline constexpr uint8_t kJumpConditional = 0xe0;  // BPF_JCOND: may_goto, not o
 inline constexpr int32_t kLoadAcquire = 0x100;
 inline constexpr int32_t kStoreRelease = 0x110;
 
+// The helper number of calls that stand where a CO-RE relocation found nothing, or a weak kernel function is not there
+// (libbpf's number): such code is for other kernels, and no run may reach it.
+inline constexpr int32_t kUnresolvedCall = 0xbad2310;
+
 inline constexpr uint8_t kFramePointer = BPF_REG_10;
 inline constexpr int kFrameBytes = 512;
 inline constexpr uint32_t kMaxFrames = 8;

@@ -67,11 +67,6 @@ Result<std::vector<std::shared_ptr<Map>>> make_maps(const Object& object, const 
   return maps;
 }
 
-Status choose_engine(EngineKind asked) {
-  if (asked == EngineKind::automatic || asked == EngineKind::interpreter) return {};
-  return fail(ENOTSUP, fmt::format("engine {} is not in this build; there is interpreter", engine_name(asked)));
-}
-
 }  // namespace
 
 Result<EngineKind> parse_engine(std::string_view name) {
@@ -85,12 +80,17 @@ std::string_view engine_name(EngineKind kind) {
   return it == kEngines.end() ? "unknown" : it->name;
 }
 
+Status engine_available(EngineKind kind) {
+  if (kind == EngineKind::automatic || kind == EngineKind::interpreter) return {};
+  return fail(ENOTSUP, fmt::format("engine {} is not in this build; there is interpreter", engine_name(kind)));
+}
+
 Result<std::shared_ptr<Program>> Program::load(const Object& object, const ProgramSpec& spec,
                                                const LoadOptions& options) {
   const auto refused = [&](const Error& error) {
     return fail(error.code, fmt::format("object {}: program {}: {}", object.name(), spec.name, error.text));
   };
-  if (auto status = choose_engine(options.engine); !status) return refused(status.error());
+  if (auto status = engine_available(options.engine); !status) return refused(status.error());
   if (!spec.refused.empty()) return refused(fail(ENOTSUP, spec.refused));
   if (options.cpus == 0) return refused(fail(EINVAL, "no CPU to run on"));
   const auto shape = check_code(spec.insns);

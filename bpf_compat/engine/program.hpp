@@ -34,6 +34,8 @@ enum class EngineKind : uint8_t { automatic, rte_bpf, llvm, interpreter };
 // "auto", "rte_bpf", "llvm", "interpreter". Errors: EINVAL with the allowed names.
 Result<EngineKind> parse_engine(std::string_view name);
 std::string_view engine_name(EngineKind kind);
+// Errors: ENOTSUP with what is there instead. Automatic is always there.
+Status engine_available(EngineKind kind);
 
 struct LoadOptions {
   EngineKind engine = EngineKind::automatic;

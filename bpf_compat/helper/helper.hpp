@@ -41,6 +41,9 @@ uint64_t get_smp_processor_id(Run& run, const uint64_t* r);
 uint64_t trace_printk(Run& run, const uint64_t* r);
 uint64_t trace_vprintk(Run& run, const uint64_t* r);
 
+// For isa::kUnresolvedCall: always a fault.
+uint64_t unresolved(Run& run, const uint64_t* r);
+
 uint64_t csum_diff(Run& run, const uint64_t* r);
 
 uint64_t xdp_adjust_head(Run& run, const uint64_t* r);

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/helper/helper.hpp"
 
 namespace xbond::bpf {
@@ -60,6 +61,8 @@ HelperCall find_helper(uint32_t number) {
       return xdp_load_bytes;
     case BPF_FUNC_xdp_store_bytes:
       return xdp_store_bytes;
+    case isa::kUnresolvedCall:
+      return unresolved;
     default:
       return nullptr;
   }

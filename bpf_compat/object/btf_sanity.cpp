@@ -201,10 +201,11 @@ struct ExtCore {
   uint32_t core_relo_off, core_relo_len;
 };
 
-// One info part: record size, then for each section its name, a count and that many records.
-Result<std::map<std::string, size_t>> read_info(Bytes part, Bytes strings, size_t least_record) {
-  std::map<std::string, size_t> counts;
-  if (part.empty()) return counts;
+// One info part: record size, then for each section its name, a count and that many records. `each` gets the section's
+// name and the record's bytes.
+template <class Each>
+Status read_info(Bytes part, Bytes strings, size_t least_record, Each&& each) {
+  if (part.empty()) return {};
   const auto damaged = fail(EINVAL, "its .BTF.ext records are damaged");
   const auto record = read_at<uint32_t>(part, 0);
   if (!record || *record < least_record || *record % 4 != 0) return damaged;
@@ -217,10 +218,10 @@ Result<std::map<std::string, size_t>> read_info(Bytes part, Bytes strings, size_
     offset += 8;
     const size_t bytes = size_t{*count} * *record;
     if (!name || part.size() - offset < bytes) return damaged;
+    for (size_t i = 0; i < *count; ++i) each(*name, part.subspan(offset + i * *record, *record));
     offset += bytes;
-    counts[std::string(*name)] += *count;
   }
-  return counts;
+  return {};
 }
 
 }  // namespace
@@ -234,7 +235,7 @@ Status check_btf(Bytes section) {
   return check_depth(*types);
 }
 
-Result<std::map<std::string, size_t>> check_btf_ext(Bytes section, Bytes btf_section) {
+Result<std::vector<CoreRelocation>> check_btf_ext(Bytes section, Bytes btf_section) {
   const auto parts = split(btf_section);
   if (!parts) return parts.error();
   const auto damaged = fail(EINVAL, "its .BTF.ext header is damaged");
@@ -254,9 +255,15 @@ Result<std::map<std::string, size_t>> check_btf_ext(Bytes section, Bytes btf_sec
   const auto line = part(header->line_info_off, header->line_info_len);
   const auto relo = part(core.core_relo_off, core.core_relo_len);
   if (!func || !line || !relo) return damaged;
-  if (auto info = read_info(*func, parts->strings, 8); !info) return info.error();
-  if (auto info = read_info(*line, parts->strings, 16); !info) return info.error();
-  return read_info(*relo, parts->strings, 16);
+  const auto pass = [](std::string_view, Bytes) {};
+  if (auto status = read_info(*func, parts->strings, 8, pass); !status) return status.error();
+  if (auto status = read_info(*line, parts->strings, 16, pass); !status) return status.error();
+  std::vector<CoreRelocation> relocations;
+  const auto keep = [&](std::string_view name, Bytes record) {
+    relocations.push_back({std::string(name), *read_at<bpf_core_relo>(record, 0)});
+  };
+  if (auto status = read_info(*relo, parts->strings, sizeof(bpf_core_relo), keep); !status) return status.error();
+  return relocations;
 }
 
 }  // namespace xbond::bpf

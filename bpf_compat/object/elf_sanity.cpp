@@ -53,11 +53,6 @@ Status check_section(const Section& section, size_t index) {
   if ((section.name == "license" || section.name == "version" || section.name == ".maps") &&
       header.sh_type != SHT_PROGBITS)
     return fail(EINVAL, fmt::format("section {} has no contents", section.name));
-  if (section.name.starts_with(".struct_ops"))
-    return fail(ENOTSUP, "struct_ops programs have no meaning here: build the XDP program without them");
-  if (section.name == "maps" || section.name.starts_with("maps/"))
-    return fail(ENOTSUP,
-                "its maps are in the legacy section \"maps\", which this version does not read: declare them in .maps");
   return {};
 }
 
@@ -102,10 +97,6 @@ Status check_function(const Elf64_Sym& symbol, std::string_view name, const Sect
   if (symbol.st_value % kInstructionBytes != 0 || symbol.st_size % kInstructionBytes != 0 || symbol.st_size == 0)
     return fail(EINVAL, fmt::format("function {} does not hold whole instructions", name));
   if (name.empty()) return fail(EINVAL, fmt::format("a function in section {} has no name", section.name));
-  if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL && section.name != ".text")
-    return fail(ENOTSUP, fmt::format("function {} in section {} is static, which this version does not take: make it "
-                                     "global, or put it in no section of its own",
-                                     name, section.name));
   return {};
 }
 
@@ -175,7 +166,8 @@ bool is_local_call(const Section& section, size_t offset) {
 }
 
 // libbpf 1.1 frees a program's list of relocations twice when it appends functions and neither they nor the program
-// have any: only calls within the program's own section, which need no relocation, lead there.
+// have any: only calls within the program's own section, which need no relocation, lead there. None is left after
+// normalisation.
 Status check_calls(const ElfView& elf, const std::vector<Function>& functions) {
   const auto sections = elf.sections();
   std::vector<std::vector<uint64_t>> relocated(sections.size());
@@ -193,9 +185,7 @@ Status check_calls(const ElfView& elf, const std::vector<Function>& functions) {
     if (section.name == ".text" || (first != offsets.end() && *first < function.offset + function.size)) continue;
     for (size_t at = function.offset; at < function.offset + function.size; at += kInstructionBytes)
       if (is_local_call(section, at))
-        return fail(ENOTSUP, fmt::format("function {} calls functions of its own section {}, which this version does "
-                                         "not take: put those in no section of their own",
-                                         function.name, section.name));
+        return fail(EINVAL, fmt::format("function {} calls its own section {}", function.name, section.name));
   }
   return {};
 }
@@ -216,22 +206,48 @@ Status check_code_has_functions(const ElfView& elf, const std::vector<Function>&
   return {};
 }
 
-}  // namespace
+// Two tables for one section would be two answers to one question.
+Status check_one_table_each(std::span<const Section> sections) {
+  std::vector<bool> has(sections.size(), false);
+  for (const auto& section : sections) {
+    if (section.header.sh_type != SHT_REL) continue;
+    const auto target = section.header.sh_info;
+    if (has[target])
+      return fail(EINVAL, fmt::format("section {} has two tables of relocations", sections[target].name));
+    has[target] = true;
+  }
+  return {};
+}
 
-Status check_elf(const ElfView& elf) {
+// What holds of any object that can be read. Gives its functions.
+Result<std::vector<Function>> check_form(const ElfView& elf) {
   const auto sections = elf.sections();
   if (sections.size() > kMaxSections) return fail(EINVAL, fmt::format("more than {} sections", kMaxSections));
   for (size_t i = 0; i < sections.size(); ++i)
-    if (auto status = check_section(sections[i], i); !status) return status;
-  if (auto status = check_unique(sections); !status) return status;
+    if (auto status = check_section(sections[i], i); !status) return status.error();
+  if (auto status = check_unique(sections); !status) return status.error();
   const auto symbols = find_symbols(elf);
   if (!symbols) return symbols.error();
-  const auto functions = collect_functions(elf, *symbols);
+  auto functions = collect_functions(elf, *symbols);
   if (!functions) return functions.error();
-  if (auto status = check_overlap(*functions); !status) return status;
+  if (auto status = check_overlap(*functions); !status) return status.error();
   for (const auto& section : sections)
     if (section.header.sh_type == SHT_REL || section.header.sh_type == SHT_RELA)
-      if (auto status = check_relocations(elf, *symbols, section); !status) return status;
+      if (auto status = check_relocations(elf, *symbols, section); !status) return status.error();
+  if (auto status = check_one_table_each(sections); !status) return status.error();
+  return functions;
+}
+
+}  // namespace
+
+Status check_elf_form(const ElfView& elf) {
+  const auto checked = check_form(elf);
+  return checked ? Status() : checked.error();
+}
+
+Status check_elf(const ElfView& elf) {
+  const auto functions = check_form(elf);
+  if (!functions) return functions.error();
   if (auto status = check_calls(elf, *functions); !status) return status;
   return check_code_has_functions(elf, *functions);
 }

@@ -40,6 +40,7 @@ Result<ElfView> ElfView::open(std::span<const std::byte> image) {
   if (!header) return header.error();
 
   ElfView view;
+  view.header_ = *header;
   view.sections_.reserve(header->e_shnum);
   for (size_t i = 0; i < header->e_shnum; ++i) {
     if (header->e_shoff > image.size()) return fail(EINVAL, "ELF section table lies outside the file");

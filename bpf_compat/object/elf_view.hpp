@@ -42,10 +42,12 @@ class ElfView {
   // Errors: EINVAL with what is wrong with the file.
   static Result<ElfView> open(std::span<const std::byte> image);
 
+  [[nodiscard]] const Elf64_Ehdr& header() const { return header_; }
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
   [[nodiscard]] const Section* find(std::string_view name) const;
 
  private:
+  Elf64_Ehdr header_{};
   std::vector<Section> sections_;
 };
 

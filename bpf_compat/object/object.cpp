@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "bpf_compat/object/libbpf_log.hpp"
+#include "bpf_compat/object/normalise.hpp"
 #include "bpf_compat/object/sanity.hpp"
 #include "bpf_compat/object/text.hpp"
 
@@ -79,6 +80,8 @@ MapSpec describe(bpf_map* map) {
   spec.max_entries = bpf_map__max_entries(map);
   spec.flags = bpf_map__map_flags(map);
   spec.extra = bpf_map__map_extra(map);
+  spec.pinned = bpf_map__pin_path(map) != nullptr;
+  if (auto* inner = bpf_map__inner_map(map)) spec.inner = std::make_shared<MapSpec>(describe(inner));
   if (bpf_map__is_internal(map)) {
     size_t size = 0;
     const auto* value = static_cast<const std::byte*>(bpf_map__initial_value(map, &size));
@@ -112,11 +115,10 @@ std::string joined(std::span<const ProgramSpec> programs) {
   return text;
 }
 
-Error libbpf_error(std::string_view name, const LibbpfLog& log, std::string_view step, int code) {
+Error libbpf_error(const LibbpfLog& log, std::string_view step, int code) {
   const auto& why = log.first();
   // libbpf has own numbers from 4000; only EINVAL and ENOMEM tell our callers anything
-  return fail(code == -ENOMEM ? ENOMEM : EINVAL,
-              fmt::format("object {}: {}", name, why.empty() ? fmt::format("libbpf can't {} it", step) : why));
+  return fail(code == -ENOMEM ? ENOMEM : EINVAL, why.empty() ? fmt::format("libbpf can't {} it", step) : why);
 }
 
 bool counts_as_xdp(const bpf_program* program) {
@@ -136,20 +138,65 @@ void prepare(bpf_object* object) {
   bpf_object__for_each_map(map, object) bpf_map__set_pin_path(map, nullptr);
 }
 
-// libbpf leaves CO-RE relocations unapplied without a kernel; running such code would read wrong offsets.
-std::string core_reason(const ProgramSpec& program, const std::map<std::string, size_t>& relocations) {
-  const auto own = relocations.find(program.section);
-  const auto shared = relocations.find(".text");
-  const bool calls = std::ranges::any_of(program.insns, [](const bpf_insn& insn) {
-    return insn.code == (BPF_JMP | BPF_CALL) && insn.src_reg == BPF_PSEUDO_CALL;
-  });
-  const size_t count =
-      (own != relocations.end() ? own->second : 0) + (calls && shared != relocations.end() ? shared->second : 0);
-  if (count == 0) return {};
-  return fmt::format(
-      "it needs {} CO-RE relocations, which this version does not apply: build it against <linux/*.h> headers "
-      "without preserve_access_index",
-      count);
+// A program that needs what only a running kernel has. Where it calls kernel functions, their names follow from imm.
+std::string need_of_kernel(const ProgramSpec& program, const std::vector<std::string>& names) {
+  for (const auto& insn : program.insns) {
+    if (insn.code != (BPF_JMP | BPF_CALL) || insn.src_reg != BPF_PSEUDO_KFUNC_CALL) continue;
+    const auto index = static_cast<uint32_t>(insn.imm);
+    return fmt::format("it needs the kernel function or variable {}, which has no meaning here",
+                       index < names.size() ? printable(names[index]) : "of no name");
+  }
+  return {};
+}
+
+struct Read {
+  Normalised normalised;
+  ObjectHandle handle;
+};
+
+// The object in libbpf's hands, not loaded yet.
+Result<Read> read_object(std::span<const std::byte> elf, const LibbpfLog& log) {
+  const auto view = ElfView::open(elf);
+  if (!view) return view.error();
+  if (auto status = check_elf_form(*view); !status) return status.error();
+  auto normalised = normalise(*view);
+  if (!normalised) return normalised.error();
+  const auto after = ElfView::open(normalised->image);
+  if (!after) return after.error();
+  if (auto status = check_elf(*after); !status) return status.error();
+  if (const auto* btf = after->find(".BTF"))
+    if (auto status = check_btf(btf->data); !status) return status.error();
+
+  // The name only prefixes data maps' names, from which map_name() takes it off again
+  bpf_object_open_opts options{};
+  options.sz = sizeof(options);
+  options.object_name = "object";
+  ObjectHandle handle(bpf_object__open_mem(normalised->image.data(), normalised->image.size(), &options));
+  if (!handle) return libbpf_error(log, "open", -errno);
+  return Read{std::move(*normalised), std::move(handle)};
+}
+
+// Maps, before the load, which forgets what maps of maps hold.
+std::vector<MapSpec> describe_maps(const Read& read) {
+  std::vector<MapSpec> maps;
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, read.handle.get()) {
+    maps.push_back(describe(map));
+    if (const auto it = read.normalised.initial_refs.find(bpf_map__name(map)); it != read.normalised.initial_refs.end())
+      maps.back().initial_refs = it->second;
+  }
+  return maps;
+}
+
+// Relocates the programs. Errors: what libbpf says.
+Status load(const Read& read, const LibbpfLog& log) {
+  prepare(read.handle.get());
+  gen_loader_opts loader{};
+  loader.sz = sizeof(loader);
+  if (const int rc = bpf_object__gen_loader(read.handle.get(), &loader); rc != 0)
+    return libbpf_error(log, "prepare", rc);
+  if (const int rc = bpf_object__load(read.handle.get()); rc != 0) return libbpf_error(log, "relocate", rc);
+  return {};
 }
 
 }  // namespace
@@ -164,33 +211,17 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
   const auto refused = [&](const Error& error) {
     return fail(error.code, fmt::format("object {}: {}", name, printable(error.text)));
   };
-  const auto view = ElfView::open(elf);
-  if (!view) return refused(view.error());
-  if (auto status = check_elf(*view); !status) return refused(status.error());
-  std::map<std::string, size_t> relocations;
-  if (const auto* btf = view->find(".BTF")) {
-    if (auto status = check_btf(btf->data); !status) return refused(status.error());
-    if (const auto* ext = view->find(".BTF.ext")) {
-      auto counts = check_btf_ext(ext->data, btf->data);
-      if (!counts) return refused(counts.error());
-      relocations = std::move(*counts);
-    }
-  }
-
   const LibbpfLog log;
-  // The name only prefixes data maps' names, from which map_name() takes it off again
-  bpf_object_open_opts open_options{};
-  open_options.sz = sizeof(open_options);
-  open_options.object_name = "object";
-  ObjectHandle handle(bpf_object__open_mem(elf.data(), elf.size(), &open_options));
-  if (!handle) return libbpf_error(name, log, "open", -errno);
+  const auto read = read_object(elf, log);
+  if (!read) return refused(read.error());
+  auto* handle = read->handle.get();
 
   Object object;
   object.name_ = name;
   std::vector<const bpf_program*> typed;
   std::vector<const bpf_program*> untyped;
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, handle.get()) {
+  bpf_object__for_each_program(program, handle) {
     if (bpf_program__type(program) == BPF_PROG_TYPE_XDP)
       typed.push_back(program);
     else if (bpf_program__type(program) == BPF_PROG_TYPE_UNSPEC)
@@ -198,21 +229,18 @@ Result<Object> Object::open(std::span<const std::byte> elf, std::string_view nam
     else
       object.foreign_.push_back(describe(program, false));
   }
+  object.maps_ = describe_maps(*read);
   if (typed.empty() && untyped.empty()) return object;  // select() says what is missing
+  if (auto status = load(*read, log); !status) return refused(status.error());
 
-  prepare(handle.get());
-  gen_loader_opts loader{};
-  loader.sz = sizeof(loader);
-  if (const int rc = bpf_object__gen_loader(handle.get(), &loader); rc != 0)
-    return libbpf_error(name, log, "prepare", rc);
-  if (const int rc = bpf_object__load(handle.get()); rc != 0) return libbpf_error(name, log, "relocate", rc);
-
+  // The load rounds sizes as the kernel wants them
+  size_t index = 0;
   bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, handle.get()) object.maps_.push_back(describe(map));
+  bpf_object__for_each_map(map, handle) object.maps_[index++].max_entries = bpf_map__max_entries(map);
   for (const auto* p : typed) object.programs_.push_back(describe(p, true));
   for (const auto* p : untyped) object.untyped_.push_back(describe(p, true));
   for (auto* list : {&object.programs_, &object.untyped_})
-    for (auto& spec : *list) spec.refused = core_reason(spec, relocations);
+    for (auto& spec : *list) spec.refused = need_of_kernel(spec, read->normalised.kernel_functions);
   return object;
 }
 
@@ -249,11 +277,16 @@ Result<const ProgramSpec*> Object::only() const {
                                   foreign_.empty() ? "" : fmt::format("; of other types: {}", joined(foreign_))));
 }
 
-Result<const ProgramSpec*> Object::select(std::string_view wanted) const {
-  if (wanted.empty()) return only();
+const ProgramSpec* Object::find(std::string_view name) const {
   for (const auto* list : {&programs_, &untyped_})
     for (const auto& program : *list)
-      if (program.name == wanted) return usable(program);
+      if (program.name == name) return &program;
+  return nullptr;
+}
+
+Result<const ProgramSpec*> Object::select(std::string_view wanted) const {
+  if (wanted.empty()) return only();
+  if (const auto* program = find(wanted)) return usable(*program);
 
   const ProgramSpec* found = nullptr;
   for (const auto* list : {&programs_, &untyped_}) {

@@ -57,11 +57,17 @@ class Object {
   [[nodiscard]] std::span<const MapSpec> maps() const { return maps_; }
   // XDP programs only, in the object's order.
   [[nodiscard]] std::span<const ProgramSpec> programs() const { return programs_; }
+  // Of sections that say no type: XDP when the user names them.
+  [[nodiscard]] std::span<const ProgramSpec> untyped() const { return untyped_; }
+  // Of other types, without their instructions.
+  [[nodiscard]] std::span<const ProgramSpec> foreign() const { return foreign_; }
 
   // `wanted` is a program or section name. Empty: the object must hold exactly one XDP program. A program whose type
   // can't be deduced from its section is taken as XDP when it is named.
   // Errors list the programs there are. Owned by the Object.
   [[nodiscard]] Result<const ProgramSpec*> select(std::string_view wanted) const;
+  // The program of that function name, also one that can't run here; null where there is none or it is of another type.
+  [[nodiscard]] const ProgramSpec* find(std::string_view name) const;
 
  private:
   [[nodiscard]] Result<const ProgramSpec*> only() const;
@@ -71,8 +77,8 @@ class Object {
   std::string name_;
   std::vector<MapSpec> maps_;
   std::vector<ProgramSpec> programs_;
-  std::vector<ProgramSpec> untyped_;  // sections that say no type
-  std::vector<ProgramSpec> foreign_;  // programs of other types, without their instructions
+  std::vector<ProgramSpec> untyped_;
+  std::vector<ProgramSpec> foreign_;
 };
 
 }  // namespace xbond::bpf

@@ -82,7 +82,7 @@ std::vector<BadCode> bad_codes() {
       {"ValueOfMany", end({map_value(1, 1, 0)}), "instruction 0: a direct reference to a value needs an array of one"},
       {"RedirectHelper", one(call(BPF_FUNC_redirect_map)), "instruction 0: helper bpf_redirect_map is not supported"},
       {"LoopHelper", one(call(BPF_FUNC_loop)), "instruction 0: helper bpf_loop is not supported by this version"},
-      {"UnknownHelper", one(call(195896080)), "instruction 0: there is no helper number 195896080"},
+      {"UnknownHelper", one(call(123456789)), "instruction 0: there is no helper number 123456789"},
       {"HelperZero", one(call(0)), "instruction 0: there is no helper number 0"},
       {"SecondOfTwo", {mov(0, 0), mov(11, 0), leave()}, "instruction 1: there are registers"},
   };

@@ -141,31 +141,6 @@ TEST(Object, NoXdpProgram) {
   EXPECT_NE(named.error().text.find("filter (section socket) is not an XDP program"), std::string::npos);
 }
 
-TEST(Object, CoreRelocationsAreRefusedNotIgnored) {
-  const auto object = Object::open(path_of("xdp_core.o"));
-  ASSERT_TRUE(object) << object.error().text;
-  const auto program = object->select("");
-  ASSERT_FALSE(program);
-  EXPECT_EQ(program.error().code, ENOTSUP);
-  EXPECT_NE(program.error().text.find("program core: it needs 1 CO-RE relocations"), std::string::npos)
-      << program.error().text;
-  // Nor does it run for those who take it from the list
-  ASSERT_EQ(object->programs().size(), 1U);
-  EXPECT_FALSE(object->programs()[0].refused.empty());
-}
-
-TEST(Object, LegacyMapsAndStaticProgramsAreNamed) {
-  const auto legacy = Object::open(path_of("xdp_legacy_maps.o"));
-  ASSERT_FALSE(legacy);
-  EXPECT_EQ(legacy.error().code, ENOTSUP);
-  EXPECT_NE(legacy.error().text.find("legacy section \"maps\""), std::string::npos) << legacy.error().text;
-  const auto fixed = Object::open(path_of("xdp_static.o"));
-  ASSERT_FALSE(fixed);
-  EXPECT_EQ(fixed.error().code, ENOTSUP);
-  EXPECT_NE(fixed.error().text.find("function hidden in section xdp is static"), std::string::npos)
-      << fixed.error().text;
-}
-
 TEST(Object, WrongFiles) {
   const auto error = [](const std::string& path) {
     const auto object = Object::open(path);
@@ -182,8 +157,7 @@ TEST(Object, WrongFiles) {
   EXPECT_EQ(empty.error().text, "object empty: not an ELF file");
 }
 
-// libbpf would free memory twice on these, so they may not reach it: calls whose relocations are gone, or named so that
-// libbpf leaves them alone.
+// Calls whose relocations are gone, or named so that libbpf leaves them alone, lead to no function.
 TEST(Object, CallsWithoutRelocationsAreRefused) {
   const auto good = bytes_of("conf_calls.v3.o");
   const auto view = ElfView::open(good);
@@ -199,8 +173,7 @@ TEST(Object, CallsWithoutRelocationsAreRefused) {
   std::memcpy(typeless.data() + header_at + offsetof(Elf64_Shdr, sh_type), &type, sizeof(type));
   const auto no_relocations = Object::open(typeless, "o");
   ASSERT_FALSE(no_relocations);
-  EXPECT_TRUE(
-      no_relocations.error().text.starts_with("object o: function conf_calls calls functions of its own section"))
+  EXPECT_TRUE(no_relocations.error().text.starts_with("object o: a call in section xdp leads to no function"))
       << no_relocations.error().text;
 
   auto misnamed = good;
