@@ -3,6 +3,7 @@
 #include <rte_ethdev.h>
 
 #include "lib/port/tx_buffer.hpp"
+#include "lib/xdp/punt.hpp"
 
 namespace xbond::dataplane {
 
@@ -58,7 +59,10 @@ void Worker::send_from_host(const Snapshot& snapshot) noexcept {
     }
     xdp::PortCounters& counters = context_->counters[host.port];
     port::count_up(counters.from_host, n);
-    const auto count = static_cast<uint16_t>(n);
+    auto count = static_cast<uint16_t>(n);
+    if (host.up && host.bond != nullptr && host.bond->mode == bond::Mode::balance_alb) [[unlikely]] {
+      count = punt_arp(host, pkts, count);
+    }
     bool taken = host.up;
     if (taken && host.bond != nullptr) {
       bond::LcoreState& state = context_->bonds[host.bond->bond_index];
@@ -67,10 +71,26 @@ void Worker::send_from_host(const Snapshot& snapshot) noexcept {
       port::append(context_->tx[host.port], pkts, count);
     }
     if (!taken) {
-      port::count_up(counters.drops[static_cast<size_t>(xdp::Drop::no_member)], n);
-      rte_pktmbuf_free_bulk(pkts, n);
+      port::count_up(counters.drops[static_cast<size_t>(xdp::Drop::no_member)], count);
+      rte_pktmbuf_free_bulk(pkts, count);
     }
   }
+}
+
+// balance-alb: the protocol thread writes into the host's ARP which member the peer shall answer to. Returns how many
+// frames are left. A full ring sends ARP by the active member, as it is.
+uint16_t Worker::punt_arp(const HostView& host, rte_mbuf** pkts, uint16_t n) noexcept {
+  uint16_t kept = 0;
+  for (uint16_t i = 0; i < n; ++i) {
+    rte_mbuf* m = pkts[i];
+    const auto* bytes = rte_pktmbuf_mtod(m, const uint8_t*);
+    const bool arp = m->data_len >= 14 && bytes[12] == 0x08 && bytes[13] == 0x06;
+    if (!arp || context_->punt == nullptr ||
+        !xdp::PuntRing::push(context_->punt, m, xdp::PuntKind::host_arp, host.port)) {
+      pkts[kept++] = m;
+    }
+  }
+  return kept;
 }
 
 // Before data: these are the frames that keep a link alive.

@@ -29,6 +29,7 @@ class Worker {
   void poll(RxQueue queue) { queues_.push_back(queue); }
   void transmit_by(uint16_t port, uint16_t queue);
   void drain(ControlRing ring) { control_.push_back(ring); }
+  void punt_to(rte_ring* ring) { context_->punt = ring; }
 
   // The loop, on its lcore, until `stop` turns true. On return all that was buffered has left or is counted.
   void run(const std::atomic<bool>& stop) noexcept;
@@ -39,6 +40,7 @@ class Worker {
  private:
   void receive(const Snapshot& snapshot) noexcept;
   void send_from_host(const Snapshot& snapshot) noexcept;
+  uint16_t punt_arp(const HostView& host, rte_mbuf** pkts, uint16_t n) noexcept;
   void send_control(const Snapshot& snapshot) noexcept;
   void flush() noexcept;
 

@@ -1,9 +1,11 @@
 #include "lib/xdp/receive.hpp"
 
 #include <linux/bpf.h>
+#include <rte_ether.h>
 #include <rte_prefetch.h>
 
 #include "lib/port/tx_buffer.hpp"
+#include "lib/xdp/punt.hpp"
 
 namespace xbond::xdp {
 namespace {
@@ -65,10 +67,89 @@ inline void take_back(rte_mbuf* m, const bpf::XdpFrame& frame) noexcept {
   m->pkt_len = m->data_len;
 }
 
+// Programs and the bond's hash see tags where the kernel's would. Without room in front the frame stays as it came.
+[[gnu::cold, gnu::noinline]] void restore_tags(rte_mbuf** pkts, uint16_t n) noexcept {
+  for (uint16_t i = 0; i < n; ++i) {
+    const uint64_t stripped = pkts[i]->ol_flags & (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED);
+    if (stripped == 0 || rte_vlan_insert(&pkts[i]) != 0) {
+      continue;
+    }
+    if ((stripped & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0) {
+      pkts[i]->vlan_tci = pkts[i]->vlan_tci_outer;
+      if (rte_vlan_insert(&pkts[i]) == 0) {
+        rte_pktmbuf_mtod(pkts[i], rte_ether_hdr*)->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_QINQ);
+      }
+    }
+    pkts[i]->ol_flags &= ~(RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED);
+  }
+}
+
+// ARP, or neighbour discovery over IPv6 without extension headers; VLAN tags in front are looked through.
+bool is_probe(const rte_mbuf* m) noexcept {
+  constexpr uint16_t kTagsAtMost = 2, kIpv6Header = 40;
+  constexpr uint8_t kIcmp6 = 58, kSolicitation = 135, kAdvertisement = 136;
+  const auto* data = rte_pktmbuf_mtod(m, const uint8_t*);
+  const auto word = [data](uint16_t at) { return static_cast<uint16_t>(data[at] << 8 | data[at + 1]); };
+  uint16_t at = 12;
+  for (uint16_t tags = 0; tags <= kTagsAtMost && m->data_len >= at + 2; ++tags, at += 4) {
+    const uint16_t type = word(at);
+    if (type == RTE_ETHER_TYPE_ARP) {
+      return true;
+    }
+    if (type == RTE_ETHER_TYPE_IPV6) {
+      const auto ip = static_cast<uint16_t>(at + 2);
+      return m->data_len > ip + kIpv6Header && data[ip + 6] == kIcmp6 &&
+             (data[ip + kIpv6Header] == kSolicitation || data[ip + kIpv6Header] == kAdvertisement);
+    }
+    if (type != RTE_ETHER_TYPE_VLAN && type != RTE_ETHER_TYPE_QINQ) {
+      return false;
+    }
+  }
+  return false;
+}
+
+// A copy that finds no room is no loss of the frame: the next probe comes.
+[[gnu::cold, gnu::noinline]] void copy_probes(const WorkerContext& worker, const PortView& view, rte_mbuf* const* pkts,
+                                              uint16_t n) noexcept {
+  constexpr uint32_t kBytes = 128;
+  for (uint16_t i = 0; i < n; ++i) {
+    if (worker.punt == nullptr || !is_probe(pkts[i])) {
+      continue;
+    }
+    rte_mbuf* copy = rte_pktmbuf_copy(pkts[i], pkts[i]->pool, 0, kBytes);
+    if (copy != nullptr && !PuntRing::push(worker.punt, copy, PuntKind::probe, view.port)) {
+      rte_pktmbuf_free(copy);
+    }
+  }
+}
+
+// Drops frames to groups, which the active member gets as well; returns how many are left.
+uint16_t without_groups(PortCounters& counters, rte_mbuf** pkts, uint16_t n) noexcept {
+  uint16_t kept = 0;
+  for (uint16_t i = 0; i < n; ++i) {
+    rte_mbuf* m = pkts[i];
+    if ((*rte_pktmbuf_mtod(m, const uint8_t*) & 1U) != 0) {
+      discard(counters, Drop::inactive_member, &m, 1);
+    } else {
+      pkts[kept++] = m;
+    }
+  }
+  return kept;
+}
+
 // bond_handle_frame and the stack behind it.
 void pass(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uint16_t n) noexcept {
   PortCounters& counters = worker.counters[view.port];
-  if (view.inactive) {
+  if (view.slow == SlowProtocols::after_program) {
+    n = take_slow_protocols(counters, worker.punt, view.port, pkts, n);
+  }
+  if (view.probes) [[unlikely]] {
+    copy_probes(worker, view, pkts, n);
+  }
+  if (view.inactive && view.takes_unicast) {
+    n = without_groups(counters, pkts, n);
+  }
+  if (view.inactive && !view.takes_unicast) {
     discard(counters, Drop::inactive_member, pkts, n);
   } else if (!view.bond_up) {
     discard(counters, Drop::bond_down, pkts, n);
@@ -101,6 +182,12 @@ void send_back(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uin
 void receive_burst(WorkerContext& worker, const PortView& view, uint16_t queue, rte_mbuf** pkts, uint16_t n) noexcept {
   PortCounters& counters = worker.counters[view.port];
   port::count_up(counters.rx, n);
+  if (view.restore_tags) [[unlikely]] {
+    restore_tags(pkts, n);
+  }
+  if (view.slow == SlowProtocols::before_program) {
+    n = take_slow_protocols(counters, worker.punt, view.port, pkts, n);
+  }
   if (view.program == nullptr) {
     pass(worker, view, pkts, n);
     return;

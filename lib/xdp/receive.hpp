@@ -12,6 +12,7 @@
 #include "lib/bond/transmit.hpp"
 #include "lib/port/tx_buffer.hpp"
 #include "lib/xdp/counters.hpp"
+#include "lib/xdp/slow_protocol.hpp"
 
 namespace xbond::xdp {
 
@@ -25,13 +26,18 @@ struct PortView {
   const bpf::Program* program = nullptr;  // its own or its bond's
   const bond::TxTable* bond = nullptr;    // where XDP_TX goes; nullptr: a port by itself
   bool bond_up = true;                    // administrative state of that bond
-  bool inactive = false;                  // PASS is dropped here (bond_handle_frame, should_deliver_exact_match)
-  std::span<rte_ring* const> to_host;     // by worker; empty: no tap
+  SlowProtocols slow = SlowProtocols::are_data;
+  bool inactive = false;               // PASS is dropped here (bond_handle_frame, should_deliver_exact_match)
+  bool takes_unicast = false;          // inactive, in balance-alb: only frames to groups are dropped
+  bool probes = false;                 // the bond's monitor wants copies of ARP and neighbour discovery, on PASS
+  bool restore_tags = false;           // the driver takes VLAN tags out, whatever it is told
+  std::span<rte_ring* const> to_host;  // by worker; empty: no tap
 };
 
 // All that one worker owns. Nothing of it is written by another thread.
 struct WorkerContext {
   uint32_t cpu = 0;                                       // dense worker index, the CPU number that programs see
+  rte_ring* punt = nullptr;                               // to the protocol thread (punt.hpp); nullptr: there is none
   std::array<port::TxBuffer, RTE_MAX_ETHPORTS> tx;        // by ethdev port id
   std::array<bond::LcoreState, kMaxBonds> bonds{};        // by TxTable::bond_index
   std::array<PortCounters, RTE_MAX_ETHPORTS> counters{};  // by receiving port

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
             "broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "Balance-RR",
             "option mode: invalid value (Balance-RR), allowed values balance-rr (0), active-backup (1), balance-xor "
-            "(2)"},
+            "(2), broadcast (3), balance-tlb (5), balance-alb (6)"},
         Bad{"2", "xmit_hash_policy", "layer4",
             "option xmit_hash_policy: invalid value (layer4), allowed values layer2 (0), layer3+4 (1), layer2+3 (2), "
             "encap2+3 (3), encap3+4 (4), vlan+srcmac (5)"},

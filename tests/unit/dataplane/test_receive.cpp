@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 
+#include "lib/xdp/punt.hpp"
 #include "lib/xdp/receive.hpp"
 #include "tests/unit/dataplane/eal.hpp"
 
@@ -240,6 +241,115 @@ TEST_F(Receive, AFlowKeepsItsOrderThroughAFullBurst) {
     EXPECT_EQ(number, i);
     rte_pktmbuf_free(sent[i]);
   }
+}
+
+// --- a bond's receive rules on PASS
+
+rte_mbuf* of_type(uint16_t ethertype, uint16_t size = 60) {
+  rte_mbuf* m = frame(XDP_PASS, size);
+  auto* bytes = rte_pktmbuf_mtod(m, uint8_t*);
+  bytes[12] = static_cast<uint8_t>(ethertype >> 8);
+  bytes[13] = static_cast<uint8_t>(ethertype);
+  return m;
+}
+
+TEST_F(Receive, ProbesAreCopiedAlsoFromInactiveMembers) {
+  auto ring = PuntRing::create(900, SOCKET_ID_ANY);
+  ASSERT_TRUE(ring) << ring.error().text;
+  worker->punt = ring->worker_end();
+  view.program = nullptr;
+  view.inactive = true;
+  rte_mbuf* solicitation = of_type(0x86dd, 90);
+  rte_pktmbuf_mtod(solicitation, uint8_t*)[14 + 6] = 58;
+  rte_pktmbuf_mtod(solicitation, uint8_t*)[54] = 135;
+  rte_mbuf* echo = of_type(0x86dd, 90);
+  rte_pktmbuf_mtod(echo, uint8_t*)[14 + 6] = 58;
+  rte_pktmbuf_mtod(echo, uint8_t*)[54] = 128;
+  rte_mbuf* tagged = of_type(0x8100);
+  rte_pktmbuf_mtod(tagged, uint8_t*)[16] = 0x08;
+  rte_pktmbuf_mtod(tagged, uint8_t*)[17] = 0x06;
+  const std::vector<rte_mbuf*> burst{of_type(0x0806), of_type(0x0800),     solicitation,       echo,
+                                     tagged,          of_type(0x0806, 14), of_type(0x86dd, 54)};
+  receive(burst);
+  unsigned copies = 0;
+  ring->drain([&](rte_mbuf* m, PuntKind, uint16_t) {
+    ++copies;
+    rte_pktmbuf_free(m);
+  });
+  EXPECT_EQ(copies, 0U) << "nobody asked for them";
+
+  view.probes = true;
+  rte_mbuf* na = of_type(0x86dd, 200);
+  rte_pktmbuf_mtod(na, uint8_t*)[14 + 6] = 58;
+  rte_pktmbuf_mtod(na, uint8_t*)[54] = 136;
+  rte_mbuf* vlan = of_type(0x8100);
+  rte_pktmbuf_mtod(vlan, uint8_t*)[16] = 0x08;
+  rte_pktmbuf_mtod(vlan, uint8_t*)[17] = 0x06;
+  receive({of_type(0x0806), of_type(0x0800), na, vlan, of_type(0x0806, 13), of_type(0x86dd, 54)});
+  std::vector<uint16_t> lengths;
+  ring->drain([&](rte_mbuf* m, PuntKind kind, uint16_t port) {
+    EXPECT_EQ(kind, PuntKind::probe);
+    EXPECT_EQ(port, a->id);
+    lengths.push_back(m->data_len);
+    rte_pktmbuf_free(m);
+  });
+  EXPECT_EQ(lengths, (std::vector<uint16_t>{60, 128, 60})) << "no more than the headers";
+  EXPECT_EQ(drops(Drop::inactive_member), 13U);
+}
+
+TEST_F(Receive, AFullPuntRingLosesCopiesOnly) {
+  auto ring = PuntRing::create(901, SOCKET_ID_ANY);
+  ASSERT_TRUE(ring);
+  worker->punt = ring->worker_end();
+  view.program = nullptr;
+  view.probes = true;
+  view.inactive = true;
+  for (unsigned i = 0; i < PuntRing::kFrames; ++i) {
+    receive({of_type(0x0806)});
+  }
+  EXPECT_EQ(drops(Drop::inactive_member), PuntRing::kFrames);
+  EXPECT_EQ(at_start - rte_mempool_avail_count(pool()), PuntRing::kFrames - 1);
+}  // the ring gives its copies back (TearDown looks)
+
+TEST_F(Receive, InactiveMembersOfAlbTakeUnicast) {
+  view.program = nullptr;
+  view.inactive = true;
+  view.takes_unicast = true;
+  rte_mbuf* group = of_type(0x0800);
+  *rte_pktmbuf_mtod(group, uint8_t*) |= 1U;
+  receive({of_type(0x0800), group, of_type(0x0806)});
+  EXPECT_EQ(rte_ring_count(host), 2U);
+  EXPECT_EQ(drops(Drop::inactive_member), 1U);
+}
+
+TEST_F(Receive, StrippedTagsAreBackBeforeTheProgramLooks) {
+  view.restore_tags = true;
+  view.program = nullptr;
+  rte_mbuf* one = of_type(0x0800);
+  one->vlan_tci = 0x6007;
+  one->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+  rte_mbuf* two = of_type(0x0800);
+  two->vlan_tci = 5;
+  two->vlan_tci_outer = 6;
+  two->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED;
+  receive({of_type(0x0800), one, two});
+  const auto words = [&] {
+    void* m = nullptr;
+    EXPECT_EQ(rte_ring_dequeue(host, &m), 0);
+    auto* frame = static_cast<rte_mbuf*>(m);
+    const auto* bytes = rte_pktmbuf_mtod(frame, const uint8_t*);
+    std::vector<uint16_t> all;
+    for (uint16_t at = 12; at < 22; at += 2) {
+      all.push_back(static_cast<uint16_t>(bytes[at] << 8 | bytes[at + 1]));
+    }
+    EXPECT_EQ(frame->ol_flags & (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED), 0U);
+    rte_pktmbuf_free(frame);
+    return all;
+  };
+  EXPECT_EQ(words()[0], 0x0800);
+  const auto tagged = words();
+  EXPECT_EQ((std::vector<uint16_t>{tagged[0], tagged[1], tagged[2]}), (std::vector<uint16_t>{0x8100, 0x6007, 0x0800}));
+  EXPECT_EQ(words(), (std::vector<uint16_t>{0x88a8, 6, 0x8100, 5, 0x0800}));
 }
 
 }  // namespace
