@@ -20,10 +20,13 @@ enum class Drop : uint8_t {
   no_host,           // PASS where there is no tap (host=off, or it could not be made)
   host_ring_full,    // PASS, but the host thread is behind
   no_member,         // from the host: the bond has no usable member, or it (or the port) is down
+  punt_full,         // LACP or marker PDU, but the protocol thread is behind
+  workers_stopped,   // received by a member of an 802.3ad bond while forwarding was stopped
 };
-inline constexpr std::array<std::string_view, 11> kDropNames = {
-    "xdp_drop",  "xdp_aborted",     "xdp_unknown", "xdp_redirect_err", "xdp_bond_down", "xdp_not_linear",
-    "bond_down", "inactive_member", "no_host",     "host_ring_full",   "no_member"};
+inline constexpr std::array<std::string_view, 13> kDropNames = {
+    "xdp_drop",       "xdp_aborted", "xdp_unknown",     "xdp_redirect_err", "xdp_bond_down",
+    "xdp_not_linear", "bond_down",   "inactive_member", "no_host",          "host_ring_full",
+    "no_member",      "punt_full",   "workers_stopped"};
 
 // Index: the verdict (XDP_ABORTED 0 … XDP_REDIRECT 4).
 inline constexpr std::array<std::string_view, 5> kVerdictNames = {"aborted", "drop", "pass", "tx", "redirect"};
@@ -33,7 +36,8 @@ struct alignas(64) PortCounters {
   uint64_t runs = 0;                                      // of these, the program ran on
   std::array<uint64_t, kVerdictNames.size()> verdicts{};  // what it said; unknown values count as aborted
   std::array<uint64_t, kDropNames.size()> drops{};
-  uint64_t from_host = 0;  // frames that the host sent by this port or its bond
+  uint64_t slow_protocols = 0;  // LACP and marker PDUs given to the protocol thread
+  uint64_t from_host = 0;       // frames that the host sent by this port or its bond
 };
 
 }  // namespace xbond::xdp
