@@ -6,6 +6,7 @@
 #include "bpf_compat/map/hash.hpp"
 #include "bpf_compat/map/lpm_trie.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
+#include "bpf_compat/map/target_array.hpp"
 
 namespace xbond::bpf {
 
@@ -44,6 +45,31 @@ BoundMap bind_map(Map& map) {
       bound.kind = MapKind::other;
       bound.stride = static_cast<const LpmTrieMap&>(map).stride();
       bound.bytes = bound.stride * static_cast<const LpmTrieMap&>(map).places();
+      break;
+    case BPF_MAP_TYPE_DEVMAP_HASH: {
+      const auto& hash = static_cast<const HashMap&>(map);
+      bound.kind = MapKind::hash;
+      bound.stride = hash.stride();
+      bound.bytes = bound.stride * hash.places();
+      bound.writable = false;
+      break;
+    }
+    case BPF_MAP_TYPE_DEVMAP:
+    case BPF_MAP_TYPE_CPUMAP:
+    case BPF_MAP_TYPE_XSKMAP:
+      bound.kind = MapKind::other;
+      bound.stride = TargetArrayMap::kStride;
+      bound.bytes = bound.stride * spec.max_entries;
+      bound.writable = false;
+      break;
+    case BPF_MAP_TYPE_ARRAY_OF_MAPS:
+    case BPF_MAP_TYPE_HASH_OF_MAPS:
+      bound.kind = MapKind::maps;
+      bound.writable = false;
+      break;
+    case BPF_MAP_TYPE_PROG_ARRAY:
+      bound.kind = MapKind::other;
+      bound.writable = false;
       break;
     default:
       bound.kind = MapKind::other;

@@ -10,7 +10,7 @@
 namespace xbond::bpf {
 
 // How a look-up goes. Kinds before `hash` have an address for each index.
-enum class MapKind : uint8_t { array, percpu_array, hash, other };
+enum class MapKind : uint8_t { array, percpu_array, hash, maps, other };
 
 struct alignas(64) BoundMap {
   Map* map = nullptr;         // owned by the Program

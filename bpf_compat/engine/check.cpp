@@ -137,8 +137,7 @@ Status check_wide(std::span<const bpf_insn> code, size_t index) {
     case BPF_PSEUDO_MAP_IDX_VALUE:
       return {};
     case BPF_PSEUDO_FUNC:
-      return at(index, "a pointer to a function (bpf_loop and other callbacks) is not supported by this version",
-                ENOTSUP);
+      return {};
     case BPF_PSEUDO_BTF_ID:
       return at(index, "a kernel variable has no meaning here", ENOTSUP);
     default:
@@ -174,10 +173,15 @@ Result<std::vector<bool>> find_starts(std::span<const bpf_insn> code) {
   return starts;
 }
 
+// A call, or the address of a function for a helper that calls it back.
+bool names_function(const bpf_insn& insn) {
+  return is_local_call(insn) || (is_wide(insn) && insn.src_reg == BPF_PSEUDO_FUNC);
+}
+
 Result<std::vector<uint32_t>> find_functions(std::span<const bpf_insn> code, const std::vector<bool>& starts) {
   std::vector<uint32_t> functions{0};
   for (size_t i = 0; i < code.size(); ++i) {
-    if (!starts[i] || !is_local_call(code[i])) continue;
+    if (!starts[i] || !names_function(code[i])) continue;
     const int64_t target = static_cast<int64_t>(i) + 1 + code[i].imm;
     if (target < 0 || target >= static_cast<int64_t>(code.size()) || !starts[static_cast<size_t>(target)])
       return at(i, fmt::format("call to {}, where no instruction begins", target));
@@ -214,7 +218,7 @@ std::vector<std::vector<uint32_t>> call_graph(std::span<const bpf_insn> code, co
   size_t current = 0;
   for (size_t i = 0; i < code.size(); ++i) {
     if (current + 1 < functions.size() && functions[current + 1] == i) ++current;
-    if (!starts[i] || !is_local_call(code[i])) continue;
+    if (!starts[i] || !names_function(code[i])) continue;
     const auto target = static_cast<uint32_t>(static_cast<int64_t>(i) + 1 + code[i].imm);
     const auto it = std::ranges::lower_bound(functions, target);
     calls[current].push_back(static_cast<uint32_t>(it - functions.begin()));

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bpf_compat/engine/check.hpp"
 #include "bpf_compat/engine/decoded.hpp"
 #include "bpf_compat/engine/isa.hpp"
@@ -138,6 +140,7 @@ class Decoder {
     out_.ops.reserve(out_.origin.size());
     for (const auto index : out_.origin)
       if (auto status = one(index); !status) return status.error();
+    std::ranges::sort(out_.callbacks);
     return std::move(out_);
   }
 
@@ -224,7 +227,11 @@ class Decoder {
     if (!call && name.empty()) return at(index, fmt::format("there is no helper number {}", number));
     if (!call) return at(index, fmt::format("helper {} is not supported by this version", name), ENOTSUP);
     // The one helper that nearly all programs call for each packet: for arrays it is part of the interpreter
-    op.op = number == BPF_FUNC_map_lookup_elem ? Op::map_lookup : Op::helper;
+    op.op = number == BPF_FUNC_map_lookup_elem ? Op::map_lookup
+            : number == BPF_FUNC_tail_call     ? Op::tail_call
+            : helper_calls_back(number)        ? Op::callback_helper
+                                               : Op::helper;
+    out_.tail_calls = out_.tail_calls || number == BPF_FUNC_tail_call;
     op.imm = reinterpret_cast<uintptr_t>(call);
     out_.traces = out_.traces || helper_traces(number);
     return {};
@@ -237,6 +244,12 @@ class Decoder {
     op.src = 0;
     if (insn.src_reg == 0) {
       op.imm = uint64_t{high} << 32 | static_cast<uint32_t>(insn.imm);
+      return {};
+    }
+    if (insn.src_reg == BPF_PSEUDO_FUNC) {
+      const auto entry = static_cast<uint32_t>(entry_[static_cast<size_t>(static_cast<int64_t>(index) + 1 + insn.imm)]);
+      out_.callbacks.push_back(entry);
+      op.imm = reinterpret_cast<uintptr_t>(out_.ops.data() + entry);  // reserved: it stays where it is
       return {};
     }
     const auto number = static_cast<uint32_t>(insn.imm);

@@ -84,6 +84,8 @@ namespace xbond::bpf {
   X(call)                   \
   X(helper)                 \
   X(map_lookup)             \
+  X(tail_call)              \
+  X(callback_helper)        \
   X(leave)
 
 enum class Op : uint16_t {
@@ -118,8 +120,10 @@ inline constexpr uint64_t kAtomicBytesShift = 32;
 
 struct DecodedCode {
   std::vector<Decoded> ops;
-  std::vector<uint32_t> origin;  // the instruction that each entry was made of
-  bool traces = false;           // calls trace_printk
+  std::vector<uint32_t> origin;     // the instruction that each entry was made of
+  std::vector<uint32_t> callbacks;  // entries whose address the program takes, ascending
+  bool traces = false;              // calls trace_printk
+  bool tail_calls = false;          // other programs may run on in its place, on its stack
 };
 
 // `bound` by the object's map index, with null for maps that were not made. Precondition: check_code accepted `code`.

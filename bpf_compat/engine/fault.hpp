@@ -8,20 +8,22 @@ namespace xbond::bpf {
 
 enum class Fault : uint8_t {
   none,
-  read,            // address outside stack, packet and map values
-  write,           // likewise
-  context,         // struct xdp_md: only aligned 32-bit reads of its fields
-  context_write,   //
-  map_read,        // map with BPF_F_WRONLY_PROG
-  map_write,       // map with BPF_F_RDONLY_PROG, or .rodata
-  atomic,          // atomic access outside stack and map values, or not aligned
-  budget,          // too many instructions
-  helper_context,  // a helper's argument is not the context
-  helper_map,      // … not a map
-  helper_read,     // … memory that can't be read
-  helper_write,    // … memory that can't be written
-  helper_size,     // … a size that the helper does not take
-  unresolved,      // a field or kernel function that this machine does not have
+  read,             // address outside stack, packet and map values
+  write,            // likewise
+  context,          // struct xdp_md: only aligned 32-bit reads of its fields
+  context_write,    //
+  map_read,         // map with BPF_F_WRONLY_PROG
+  map_write,        // map with BPF_F_RDONLY_PROG, or .rodata
+  atomic,           // atomic access outside stack and map values, or not aligned
+  budget,           // too many instructions
+  helper_context,   // a helper's argument is not the context
+  helper_map,       // … not a map
+  helper_read,      // … memory that can't be read
+  helper_write,     // … memory that can't be written
+  helper_size,      // … a size that the helper does not take
+  helper_function,  // … not a function of the program
+  frames,           // more stack frames than a program may have, by a tail call or a callback
+  unresolved,       // a field or kernel function that this machine does not have
 };
 
 constexpr std::string_view fault_text(Fault fault) {
@@ -54,6 +56,10 @@ constexpr std::string_view fault_text(Fault fault) {
       return "helper called with memory that can't be written";
     case Fault::helper_size:
       return "helper called with a size that it does not take";
+    case Fault::helper_function:
+      return "helper called with an argument that is not a function of the program";
+    case Fault::frames:
+      return "functions called more than 8 deep";
     case Fault::unresolved:
       return "use of a field or kernel function that is not there (CO-RE relocation without a match)";
   }

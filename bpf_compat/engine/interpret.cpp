@@ -2,6 +2,7 @@
 // came before it.
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "bpf_compat/engine/interpreter.hpp"
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/helper/helper.hpp"
+#include "bpf_compat/map/ref_array.hpp"
 
 // Labels as values are an extension of both compilers
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -58,6 +60,8 @@ uint64_t context_field(const Run& run, uint64_t offset) {
       return frame.egress_ifindex;
   }
 }
+
+constexpr uint32_t kNoEntry = ~uint32_t{0};
 
 template <class T>
 T* atomic_target(Run& run, uint64_t address) {
@@ -130,13 +134,29 @@ bool atomic_any(Run& run, const Decoded& op, uint64_t* r) {
 struct Caller {
   std::array<uint64_t, 4> kept;  // r6 … r9
   const Decoded* next;
+  const Decoded* code;  // of the caller, whose function may have made a tail call
+  const Unit* unit;
 };
 
-}  // namespace
+// Where a run begins: a program with the context, or a function that a helper calls back.
+struct Entry {
+  const Decoded* code;
+  const Decoded* first;
+  std::array<uint64_t, 4> arguments;
+  std::span<std::byte> stack;  // its frame at the end
+  int64_t executed;
+};
+
+// The program that a tail call goes on with; null: the call does nothing (bpf_tail_call in kernel/bpf/core.c).
+const Unit* tail_target(Run& run, const BoundMap& map, uint64_t index) {
+  const auto* program = static_cast<const RefArrayMap*>(map.map)->at(static_cast<uint32_t>(index));
+  if (!program || run.tail_calls >= isa::kMaxTailCalls) return nullptr;
+  ++run.tail_calls;
+  return &static_cast<const InterpreterProgram*>(static_cast<const Program*>(program))->unit();
+}
 
 // NOLINTBEGIN(bugprone-macro-parentheses): names and types can't stand in parentheses
-XBOND_NO_RACE_CHECK uint64_t interpret(const Decoded* code, Run& run, std::span<std::byte> stack,
-                                       uint32_t& fault_at) noexcept {
+XBOND_NO_RACE_CHECK uint64_t interpret_from(const Entry& entry, Run& run, uint32_t& fault_at) noexcept {
   static constexpr auto kLabelCount = static_cast<size_t>(Op::leave) + 1;
   static const std::array<const void*, kLabelCount> kLabels = {
 #define XBOND_LABEL(name) &&name##64k, &&name##64x, &&name##32k, &&name##32x,
@@ -160,15 +180,16 @@ XBOND_NO_RACE_CHECK uint64_t interpret(const Decoded* code, Run& run, std::span<
   uint64_t* const r = registers.data();
   std::array<Caller, isa::kMaxFrames> callers;
   size_t depth = 0;
-  const auto stack_top = reinterpret_cast<uintptr_t>(stack.data()) + stack.size();
-  run.stack = {stack_top - isa::kFrameBytes, isa::kFrameBytes};
-  r[1] = run.context();
+  const auto stack_top = reinterpret_cast<uintptr_t>(entry.stack.data()) + entry.stack.size();
+  const size_t frames = entry.stack.size() / isa::kFrameBytes;
+  std::copy(entry.arguments.begin(), entry.arguments.end(), r + 1);
   r[10] = stack_top;
 
   // Executed so far = position - start - distance jumped, so that only jumps pay for counting. Jumps back and calls
   // compare; what goes forward ends by itself.
-  const Decoded* pc = code;
-  int64_t jumped = 0;
+  const Decoded* code = entry.code;
+  const Decoded* pc = entry.first;
+  int64_t jumped = pc - code - entry.executed;
 
 #define NEXT()                                  \
   do {                                          \
@@ -331,7 +352,7 @@ jump:
 call : {
   // check_code has seen to it that no chain of calls is deeper than the stack
   auto& caller = callers[depth++];
-  caller = {{r[6], r[7], r[8], r[9]}, pc + 1};
+  caller = {{r[6], r[7], r[8], r[9]}, pc + 1, code, run.unit};
   r[10] -= isa::kFrameBytes;
   run.stack.low -= isa::kFrameBytes;
   run.stack.size += isa::kFrameBytes;
@@ -365,8 +386,52 @@ map_lookup : {
   NEXT();
 }
 
+tail_call : {
+  if (r[1] != run.context()) [[unlikely]] {
+    run.fail(Fault::helper_context);
+    goto broken;
+  }
+  const auto* map = run.map(r[2]);
+  if (!map || map->map->spec().type != BPF_MAP_TYPE_PROG_ARRAY) [[unlikely]] {
+    run.fail(Fault::helper_map);
+    goto broken;
+  }
+  const auto* target = tail_target(run, *map, r[3]);
+  if (!target) NEXT();
+  if (depth + target->frames > frames) [[unlikely]] {
+    run.fail(Fault::frames);
+    goto broken;
+  }
+  const auto executed = pc - code - jumped;
+  if (executed > kInstructionBudget) [[unlikely]]
+    goto out_of_budget;
+  run.use(target);
+  code = pc = target->code;
+  jumped = -executed;
+  r[1] = run.context();
+  goto* kLabels[static_cast<size_t>(pc->op)];
+}
+
+callback_helper : {
+  // The frames that callbacks use lie below this one
+  run.nested.code = code;
+  run.nested.stack = entry.stack.first((frames - depth - 1) * isa::kFrameBytes);
+  run.nested.executed = pc - code - jumped;
+  r[0] = reinterpret_cast<HelperCall>(pc->imm)(run, r);  // NOLINT(performance-no-int-to-ptr): decode() put it there
+  if (run.fault != Fault::none) [[unlikely]] {
+    if (run.nested.fault_at == kNoEntry) goto broken;
+    fault_at = run.nested.fault_at;
+    return XDP_ABORTED;
+  }
+  jumped = pc - code - run.nested.executed;
+  NEXT();
+}
+
 leave : {
-  if (depth == 0) return r[0];
+  if (depth == 0) {
+    run.nested.executed = pc - code - jumped;
+    return r[0];
+  }
   const auto& caller = callers[--depth];
   r[6] = caller.kept[0];
   r[7] = caller.kept[1];
@@ -378,6 +443,12 @@ leave : {
   // A return is a jump too
   jumped += caller.next - (pc + 1);
   pc = caller.next - 1;
+  if (caller.code != code) [[unlikely]] {
+    // The function ended in another program
+    jumped += code - caller.code;
+    code = caller.code;
+    run.use(caller.unit);
+  }
   NEXT();
 }
 
@@ -394,5 +465,45 @@ broken:
 #undef ADDRESS
 }
 // NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace
+
+uint64_t interpret(const Decoded* code, Run& run, std::span<std::byte> stack, uint32_t& fault_at) noexcept {
+  run.stack = {reinterpret_cast<uintptr_t>(stack.data()) + stack.size() - isa::kFrameBytes, isa::kFrameBytes};
+  return interpret_from({code, code, {run.context(), 0, 0, 0}, stack, 0}, run, fault_at);
+}
+
+uint64_t Run::call_back(uint64_t function, std::array<uint64_t, 4> arguments, bool& ok) {
+  ok = false;
+  const auto here = nested;
+  nested.fault_at = kNoEntry;
+  const uint64_t offset = function - reinterpret_cast<uintptr_t>(here.code);
+  const auto index = static_cast<uint32_t>(offset / sizeof(Decoded));
+  if (!unit || unit->code != here.code || offset % sizeof(Decoded) != 0 || offset / sizeof(Decoded) > UINT32_MAX ||
+      !std::ranges::binary_search(unit->callbacks, index))
+    return fail(Fault::helper_function);
+  if (here.stack.size() < isa::kFrameBytes) return fail(Fault::frames);
+  // A function without a jump back would never be asked
+  if (here.executed > kInstructionBudget) return fail(Fault::budget);
+  const auto* caller = unit;
+  stack.low -= isa::kFrameBytes;
+  stack.size += isa::kFrameBytes;
+  uint32_t fault_entry = kNoEntry;
+  const auto r0 =
+      interpret_from({here.code, here.code + index, arguments, here.stack, here.executed}, *this, fault_entry);
+  const auto executed = nested.executed;
+  nested = here;
+  if (fault != Fault::none) {
+    nested.fault_at = fault_entry;
+    return 0;
+  }
+  nested.fault_at = kNoEntry;
+  nested.executed = executed;
+  use(caller);
+  stack.low += isa::kFrameBytes;
+  stack.size -= isa::kFrameBytes;
+  ok = true;
+  return r0;
+}
 
 }  // namespace xbond::bpf

@@ -38,10 +38,21 @@ InterpreterProgram::InterpreterProgram(Parts parts)
   instructions_ = parts.instructions;
   engine_ = EngineKind::interpreter;
   maps_ = std::move(parts.maps);
+  loading_ = std::move(parts.loading);
+  unit_ = {code_.ops.data(), bound_, code_.origin, code_.callbacks, frames_};
+  // What runs on in its place does so on its stack, and may trace
+  if (code_.tail_calls) frames_ = isa::kMaxFrames;
+  for (const auto& map : maps_)
+    if (loading_) map->add_user();
   for (auto& state : state_) {
     state.random = random_seed();
-    if (code_.traces) state.trace = std::make_unique<TraceRing>();
+    if (code_.traces || code_.tail_calls) state.trace = std::make_unique<TraceRing>();
   }
+}
+
+InterpreterProgram::~InterpreterProgram() {
+  for (const auto& map : maps_)
+    if (loading_) map->drop_user();
 }
 
 void InterpreterProgram::run_burst(std::span<XdpFrame> frames, uint32_t* verdicts, uint32_t cpu) const noexcept {
@@ -58,12 +69,13 @@ void InterpreterProgram::run_burst(std::span<XdpFrame> frames, uint32_t* verdict
   std::ranges::fill(stack, std::byte{0});
   Run run(bound_, state, cpu);
   for (size_t i = 0; i < frames.size(); ++i) {
+    run.begin(unit_);
     run.set_frame(frames[i]);
     uint32_t fault_at = 0;
     verdicts[i] = static_cast<uint32_t>(interpret(code_.ops.data(), run, stack, fault_at));
     if (run.fault != Fault::none) [[unlikely]] {
       verdicts[i] = XDP_ABORTED;
-      state.record(run.fault, code_.origin[fault_at], clock_ns(CLOCK_MONOTONIC_COARSE));
+      state.record(run.fault, run.unit->origin[fault_at], clock_ns(CLOCK_MONOTONIC_COARSE));
       run.fault = Fault::none;
     }
   }

@@ -20,6 +20,9 @@ uint64_t interpret(const Decoded* code, Run& run, std::span<std::byte> stack, ui
 
 class InterpreterProgram final : public Program {
  public:
+  // What a tail call runs.
+  [[nodiscard]] const Unit& unit() const { return unit_; }
+
   // What Program::load has made; maps_ may hold more than the program uses.
   struct Parts {
     std::string name, section, object_name, why;
@@ -29,9 +32,11 @@ class InterpreterProgram final : public Program {
     DecodedCode code;
     uint32_t frames = 1;
     uint32_t cpus = 1;
-    bool own_grace = true;  // nobody else knows when a burst ends
+    bool own_grace = true;             // nobody else knows when a burst ends
+    std::shared_ptr<Loading> loading;  // null: runs only in the place of another program, which keeps its maps in use
   };
   explicit InterpreterProgram(Parts parts);
+  ~InterpreterProgram() override;
 
   void run_burst(std::span<XdpFrame> frames, uint32_t* verdicts, uint32_t cpu) const noexcept override;
   [[nodiscard]] Faults faults() const override;
@@ -40,6 +45,7 @@ class InterpreterProgram final : public Program {
  private:
   std::vector<BoundMap> bound_;
   DecodedCode code_;
+  Unit unit_;
   uint32_t frames_;
   bool own_grace_;
   mutable std::vector<CpuState> state_;  // by worker

@@ -19,6 +19,7 @@ inline constexpr int32_t kUnresolvedCall = 0xbad2310;
 inline constexpr uint8_t kFramePointer = BPF_REG_10;
 inline constexpr int kFrameBytes = 512;
 inline constexpr uint32_t kMaxFrames = 8;
+inline constexpr uint32_t kMaxTailCalls = 33;
 inline constexpr uint32_t kMaxInstructions = 1'000'000;
 
 constexpr uint8_t code_class(uint8_t code) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "bpf_compat/engine/interpreter.hpp"
+#include "bpf_compat/engine/check.hpp"
 #include "bpf_compat/engine/isa.hpp"
+#include "bpf_compat/engine/loading.hpp"
+#include "bpf_compat/map/names.hpp"
 
 namespace xbond::bpf {
 namespace {
@@ -37,6 +39,19 @@ std::shared_ptr<Map> reusable(const MapSpec& spec, const LoadOptions& options) {
   return it == options.reuse.end() ? nullptr : *it;
 }
 
+// The map that stands for a pinned one: null where none of that name is pinned yet.
+Result<std::shared_ptr<Map>> pinned(const MapSpec& spec, const LoadOptions& options) {
+  if (!spec.pinned) return std::shared_ptr<Map>();
+  const auto it = std::ranges::find_if(options.pinned, [&](const auto& map) { return map->spec().name == spec.name; });
+  if (it == options.pinned.end()) return std::shared_ptr<Map>();
+  const auto& there = (*it)->spec();
+  if (same_shape(there, spec)) return *it;
+  return fail(EINVAL, fmt::format("map {}: pinned by another program with another shape (type {}, key {}, value {}, "
+                                  "max_entries {}, flags {:#x})",
+                                  spec.name, map_type_name(there.type), there.key_size, there.value_size,
+                                  there.max_entries, there.flags));
+}
+
 std::vector<bool> referenced_maps(const ProgramSpec& spec, size_t count) {
   std::vector<bool> used(count, false);
   for (size_t i = 0; i < spec.insns.size(); ++i) {
@@ -56,6 +71,12 @@ Result<std::vector<std::shared_ptr<Map>>> make_maps(const Object& object, const 
   std::vector<std::shared_ptr<Map>> maps;
   for (size_t i = 0; i < object.maps().size(); ++i) {
     const auto& map_spec = object.maps()[i];
+    auto shared = pinned(map_spec, options);
+    if (!shared) return shared.error();
+    if (*shared) {
+      maps.push_back(std::move(*shared));
+      continue;
+    }
     if (auto map = reusable(map_spec, options)) {
       maps.push_back(std::move(map));
       continue;
@@ -93,31 +114,15 @@ Result<std::shared_ptr<Program>> Program::load(const Object& object, const Progr
   if (auto status = engine_available(options.engine); !status) return refused(status.error());
   if (!spec.refused.empty()) return refused(fail(ENOTSUP, spec.refused));
   if (options.cpus == 0) return refused(fail(EINVAL, "no CPU to run on"));
-  const auto shape = check_code(spec.insns);
-  if (!shape) return refused(shape.error());
+  // Before maps are made for it
+  if (const auto shape = check_code(spec.insns); !shape) return refused(shape.error());
   auto maps = make_maps(object, spec, options);
   if (!maps) return refused(maps.error());
-
-  InterpreterProgram::Parts parts;
-  parts.bound.reserve(maps->size());
-  std::vector<const BoundMap*> by_index;
-  for (const auto& map : *maps) {
-    if (map) parts.bound.push_back(bind_map(*map));
-    by_index.push_back(map ? &parts.bound.back() : nullptr);
-    if (map) parts.maps.push_back(map);
-  }
-  auto code = decode(spec.insns, by_index);
-  if (!code) return refused(code.error());
-  parts.code = std::move(*code);
-  parts.name = spec.name;
-  parts.section = spec.section;
-  parts.object_name = object.name();
-  if (options.engine == EngineKind::automatic) parts.why = "rte_bpf, llvm: not in this build";
-  parts.instructions = spec.insns.size();
-  parts.frames = shape->frames;
-  parts.cpus = options.cpus;
-  parts.own_grace = options.grace == nullptr;
-  return std::shared_ptr<Program>(std::make_shared<InterpreterProgram>(std::move(parts)));
+  const auto loading = std::make_shared<Loading>(object, std::move(*maps), options);
+  auto program = loading->make(spec, true);
+  if (!program) return refused(program.error());
+  if (auto status = loading->fill(); !status) return refused(status.error());
+  return program;
 }
 
 }  // namespace xbond::bpf

@@ -15,6 +15,15 @@
 
 namespace xbond::bpf {
 
+// The target of a redirect. It was in the map when the program asked; the map is the program's.
+struct RedirectTarget {
+  const Map* map = nullptr;  // DEVMAP, DEVMAP_HASH, CPUMAP or XSKMAP; null: bpf_redirect()
+  uint32_t key = 0;          // of the map
+  uint32_t ifindex = 0;      // the interface; of a CPUMAP its queue size, of an XSKMAP the consumer's number
+  uint32_t program = 0;      // id of the program that runs there, 0: none
+  uint32_t flags = 0;        // BPF_F_BROADCAST, BPF_F_EXCLUDE_INGRESS: all interfaces of the map
+};
+
 // One frame as a program sees it. Worker-owned; `data` .. `data_end` is the packet, all inside one buffer
 // [hard_start, hard_end). A program may move data, data_end and data_meta (adjust_* helpers); the caller takes the
 // new positions back. data_meta == data where there is no metadata.
@@ -27,6 +36,8 @@ struct XdpFrame {
   uint32_t ingress_ifindex;
   uint32_t rx_queue_index;
   uint32_t egress_ifindex;
+  // Where a helper of the program said that the frame is to go. Holds when the verdict is XDP_REDIRECT.
+  RedirectTarget redirect = {};
 };
 
 enum class EngineKind : uint8_t { automatic, rte_bpf, llvm, interpreter };
@@ -43,10 +54,15 @@ struct LoadOptions {
   // Maps to take over instead of making new ones: used when name and shape match (values survive a program swap). Data
   // sections are part of the code and are always made new.
   std::span<const std::shared_ptr<Map>> reuse = {};
+  // Maps that are pinned by name in this process: a map declared so is the one of its name here, and an error (EINVAL)
+  // where its shape is another. The caller adds what a load makes: maps whose spec says `pinned`.
+  std::span<const std::shared_ptr<Map>> pinned = {};
   // Knows the bursts of all workers that run the program, and outlives its maps. Null: run_burst() itself says when a
   // burst begins and ends.
   Grace* grace = nullptr;
 };
+
+class Loading;
 
 class Program {
  public:
@@ -54,6 +70,9 @@ class Program {
   // missing; EINVAL a malformed instruction, with its number.
   static Result<std::shared_ptr<Program>> load(const Object& object, const ProgramSpec& spec,
                                                const LoadOptions& options);
+
+  // The living program of that id; null when there is none. Control.
+  static std::shared_ptr<const Program> find(uint32_t id);
 
   virtual ~Program() = default;
   Program(const Program&) = delete;
@@ -67,6 +86,10 @@ class Program {
   [[nodiscard]] EngineKind engine() const { return engine_; }           // never automatic
   [[nodiscard]] const std::string& why_engine() const { return why_; }  // why not an earlier one; may be empty
   [[nodiscard]] std::span<const std::shared_ptr<Map>> maps() const { return maps_; }
+
+  // Another program of the same object with the same maps, for an entry of a prog array, devmap or CPU map. Control.
+  // Errors: ENOENT there is none of that name; as load().
+  [[nodiscard]] Result<std::shared_ptr<const Program>> sibling(std::string_view name) const;
 
   // Worker: runs the program on each frame; verdicts[i] gets r0's low 32 bits (not yet judged: 42 stays 42). A frame
   // whose run breaks a rule at run time (bad access, instruction budget) gets XDP_ABORTED.
@@ -92,6 +115,7 @@ class Program {
   size_t instructions_ = 0;
   EngineKind engine_ = EngineKind::interpreter;
   std::vector<std::shared_ptr<Map>> maps_;
+  std::shared_ptr<Loading> loading_;  // null: it runs only in another one's place
 };
 
 }  // namespace xbond::bpf

@@ -4,6 +4,7 @@
 
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,10 +27,33 @@ struct Region {
   }
 };
 
+struct Decoded;
+
+// A program's code as the interpreter runs it, and the maps that it may name. Owned by the Program.
+struct Unit {
+  const Decoded* code = nullptr;
+  std::span<const BoundMap> maps;
+  std::span<const uint32_t> origin;     // the instruction of each entry
+  std::span<const uint32_t> callbacks;  // entries that a program may give as functions, ascending
+  uint32_t frames = 1;                  // most stack frames in use at once
+};
+
 class Run {
  public:
   Run(std::span<const BoundMap> maps, CpuState& cpu_state, uint32_t on_cpu)
       : state(cpu_state), cpu(on_cpu), maps_(maps) {}
+
+  // Before each frame of a program, and when another program's code runs on in its place.
+  void begin(const Unit& from) {
+    tail_calls = 0;
+    inner_count_ = 0;
+    use(&from);
+  }
+  void use(const Unit* of) {
+    if (!of) return;
+    unit = of;
+    maps_ = of->maps;
+  }
 
   // Takes the frame's bounds anew: at the start, and after a helper moved them.
   void set_frame(XdpFrame& to) {
@@ -67,7 +91,16 @@ class Run {
   // The map that `address` stands for; null when it is none.
   [[nodiscard]] const BoundMap* map(uint64_t address) const {
     const uint64_t offset = address - reinterpret_cast<uintptr_t>(maps_.data());
-    return offset < maps_.size_bytes() && offset % sizeof(BoundMap) == 0 ? &maps_[offset / sizeof(BoundMap)] : nullptr;
+    if (offset < maps_.size_bytes() && offset % sizeof(BoundMap) == 0) return &maps_[offset / sizeof(BoundMap)];
+    return inner_count_ == 0 ? nullptr : inner_map(address);
+  }
+
+  // A map that the program found in a map of maps: a map pointer as any other from now on. Of more than kInner of them
+  // the last ones are known.
+  uint64_t found_map(const BoundMap& map) {
+    const auto address = reinterpret_cast<uintptr_t>(&map);
+    if (!inner_map(address)) inner_[inner_count_++ % kInner] = &map;
+    return address;
   }
 
   // A look-up's result is what the program touches next: remembers it, so that checking that access is one comparison.
@@ -83,12 +116,27 @@ class Run {
     return 0;
   }
 
+  // A function of the program with these arguments, on a stack frame of its own, from within a helper that Decoder
+  // knows as one that calls back. Returns its r0; false in `ok` when it broke a rule (`fault` says which).
+  uint64_t call_back(uint64_t function, std::array<uint64_t, 4> arguments, bool& ok);
+
   CpuState& state;
   uint32_t cpu;
   XdpFrame* frame = nullptr;
   Region stack;   // the frames in use
   Region packet;  // metadata included
+  Region key;     // of the entry that a callback is called with
   Fault fault = Fault::none;
+  const Unit* unit = nullptr;  // whose code runs; null outside a Program
+  uint32_t tail_calls = 0;
+  // Where the interpreter stands while a helper calls back
+  struct {
+    const Decoded* code = nullptr;
+    std::span<std::byte> stack;  // below the caller's frame
+    int64_t executed = 0;
+    uint32_t fault_at = 0;
+    size_t frames = 0;  // that lie in `stack`
+  } nested;
 
  private:
   static std::byte* pointer(uint64_t address) {
@@ -100,12 +148,23 @@ class Run {
     return bytes <= kWidest && address - packet.low < packet_inner_;
   }
 
+  [[nodiscard]] const BoundMap* inner_map(uint64_t address) const {
+    for (size_t i = 0; i < std::min<size_t>(inner_count_, kInner); ++i)
+      if (reinterpret_cast<uintptr_t>(inner_[i]) == address) return inner_[i];
+    return nullptr;
+  }
+  bool find_value_in(const BoundMap& map, uint64_t address, size_t bytes, bool write, bool& allowed);
+
   // The slow way: looks through the maps. Sets `fault` when it fails.
   bool find_value(uint64_t address, size_t bytes, bool write);
 
   static constexpr size_t kWidest = 8;  // bytes of the widest instruction
 
+  static constexpr size_t kInner = 16;
+
   std::span<const BoundMap> maps_;
+  std::array<const BoundMap*, kInner> inner_;
+  size_t inner_count_ = 0;
   size_t packet_inner_ = 0;
   Region value_read_;
   Region value_write_;

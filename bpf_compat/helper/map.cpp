@@ -48,6 +48,10 @@ std::byte* find(const BoundMap& map, const std::byte* key, uint32_t cpu) {
 uint64_t map_lookup_elem(Run& run, const uint64_t* r) {
   const auto [map, key] = target(run, r);
   if (!map) return 0;
+  if (map->kind == MapKind::maps) {
+    const auto* inner = static_cast<const BoundMap*>(map->map->lookup(key, run.cpu));
+    return inner ? run.found_map(*inner) : 0;
+  }
   auto* value = find(*map, key, run.cpu);
   return value ? run.found(*map, value) : 0;
 }
@@ -66,6 +70,16 @@ uint64_t map_delete_elem(Run& run, const uint64_t* r) {
   if (!map) return 0;
   if (!map->writable) return run.fail(Fault::map_write);
   return static_cast<uint64_t>(int64_t{map->map->erase(key, run.cpu)});
+}
+
+uint64_t map_lookup_percpu_elem(Run& run, const uint64_t* r) {
+  const auto [map, key] = target(run, r);
+  if (!map) return 0;
+  const auto cpu = static_cast<uint32_t>(r[3]);
+  if (!map->map->per_cpu()) return run.fail(Fault::helper_map);
+  if (cpu >= map->map->cpus()) return 0;
+  auto* value = find(*map, key, cpu);
+  return value ? run.found(*map, value) : 0;
 }
 
 }  // namespace xbond::bpf

@@ -29,6 +29,18 @@ HelperCall find_helper(uint32_t number) {
       return map_pop_elem;
     case BPF_FUNC_map_peek_elem:
       return map_peek_elem;
+    case BPF_FUNC_map_lookup_percpu_elem:
+      return map_lookup_percpu_elem;
+    case BPF_FUNC_for_each_map_elem:
+      return for_each_map_elem;
+    case BPF_FUNC_loop:
+      return loop;
+    case BPF_FUNC_tail_call:
+      return tail_call;
+    case BPF_FUNC_redirect:
+      return redirect;
+    case BPF_FUNC_redirect_map:
+      return redirect_map;
     case BPF_FUNC_ktime_get_ns:
       return ktime_get_ns;
     case BPF_FUNC_ktime_get_boot_ns:
@@ -74,6 +86,10 @@ std::string helper_name(uint32_t number) {
 
 bool helper_traces(uint32_t number) {
   return number == BPF_FUNC_trace_printk || number == BPF_FUNC_trace_vprintk;
+}
+
+bool helper_calls_back(uint32_t number) {
+  return number == BPF_FUNC_for_each_map_elem || number == BPF_FUNC_loop;
 }
 
 }  // namespace xbond::bpf

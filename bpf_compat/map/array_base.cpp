@@ -35,7 +35,7 @@ Status ArrayBase::check_shape(const MapSpec& spec, uint32_t refused_flags, size_
   return {};
 }
 
-uint32_t ArrayBase::index_of(const void* key) noexcept {
+uint32_t index_of(const void* key) noexcept {
   uint32_t index;
   std::memcpy(&index, key, sizeof(index));
   return index;
@@ -52,11 +52,15 @@ int ArrayBase::copy_erase(std::span<const std::byte> key) {
 
 int ArrayBase::next_key(std::span<const std::byte> key, std::span<std::byte> next) {
   if (const int rc = may_read(); rc != 0) return rc;
+  return next_index(key, next, spec().max_entries);
+}
+
+int next_index(std::span<const std::byte> key, std::span<std::byte> next, uint32_t max_entries) {
   if ((!key.empty() && key.size() != sizeof(uint32_t)) || next.size() != sizeof(uint32_t)) return -EINVAL;
   uint32_t index = 0;
   // A key that is not there, like no key at all, leads to the first
-  if (!key.empty() && index_of(key.data()) < spec().max_entries) index = index_of(key.data()) + 1;
-  if (index == spec().max_entries) return -ENOENT;
+  if (!key.empty() && index_of(key.data()) < max_entries) index = index_of(key.data()) + 1;
+  if (index == max_entries) return -ENOENT;
   std::memcpy(next.data(), &index, sizeof(index));
   return 0;
 }

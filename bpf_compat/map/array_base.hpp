@@ -6,6 +6,12 @@
 
 namespace xbond::bpf {
 
+// Index out of a key of 4 bytes, however aligned.
+uint32_t index_of(const void* key) noexcept;
+
+// next_key() of maps whose keys are 0 .. max_entries - 1.
+int next_index(std::span<const std::byte> key, std::span<std::byte> next, uint32_t max_entries);
+
 class ArrayBase : public Map {
  public:
   // Bytes from one value to the next.
@@ -24,8 +30,6 @@ class ArrayBase : public Map {
   static size_t stride_of(const MapSpec& spec);
 
   [[nodiscard]] std::byte* base() const { return area_.data(); }
-  // Index out of a key of 4 bytes, however aligned.
-  static uint32_t index_of(const void* key) noexcept;
 
  private:
   Area area_;

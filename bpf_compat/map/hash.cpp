@@ -124,6 +124,7 @@ bool HashMap::reserve() noexcept {
 bool HashMap::evict(uint32_t owner) noexcept {
   const auto touched = parts_.pool->touched();
   for (uint64_t looked = 0, spared = 0; looked < uint64_t{2} * touched + kMaxTries; ++looked) {
+    if (entries() < spec().max_entries) return true;  // others made room
     const auto slot = parts_.recency.advance(touched);
     const auto hash = home_of(slot).load(std::memory_order_relaxed);
     if (hash == 0) continue;
@@ -132,7 +133,6 @@ bool HashMap::evict(uint32_t owner) noexcept {
       continue;
     }
     if (evict_from(slot, hash, owner)) return true;
-    if (entries() < spec().max_entries) return true;  // others made room
   }
   return false;
 }

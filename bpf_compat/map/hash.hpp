@@ -51,6 +51,14 @@ class HashMap : public Map {
     return parts_.values.data() + parts_.plane * cpu + parts_.stride * slot;
   }
 
+  [[nodiscard]] const std::byte* key(uint32_t slot) const { return parts_.key_store.at(slot); }
+
+  // Worker: calls `action` with the place of each entry until it gives false.
+  template <class Action>
+  void each(Action&& action) {
+    parts_.index->each(action);
+  }
+
   void* lookup(const void* key, uint32_t cpu) noexcept override;
   int update(const void* key, const void* value, uint64_t flags, uint32_t cpu) noexcept override;
   int erase(const void* key, uint32_t cpu) noexcept override;

@@ -19,7 +19,9 @@ constexpr size_t kElementHead = 48;
 // Greater ones need more buckets than the kernel can address
 constexpr uint32_t kMaxEntries = 1U << 27;
 // Places that rest while bursts run, for each worker and for all; memory that is touched only when needed
-constexpr size_t kRestingEach = 128;
+constexpr size_t kRestingEach = 4096;
+// Fewer in an LRU map: looking for an entry to evict passes them
+constexpr size_t kRestingEachLru = 512;
 constexpr size_t kMaxRestingBytes = 64 << 20;
 
 bool is_lru(const MapSpec& spec) {
@@ -34,7 +36,7 @@ bool is_percpu(const MapSpec& spec) {
 uint32_t count_places(const MapSpec& spec, uint32_t cpus) {
   const size_t bytes = round_up_8(spec.value_size) * (is_percpu(spec) ? cpus : 1) + round_up_8(spec.key_size);
   const size_t writers = size_t{cpus} + 8;  // each may hold one that is not yet, or not any more, an entry
-  const size_t wanted = kRestingEach * (cpus + 1) + spec.max_entries / 8;
+  const size_t wanted = (is_lru(spec) ? kRestingEachLru : kRestingEach) * (cpus + 1) + spec.max_entries / 8;
   return static_cast<uint32_t>(spec.max_entries + std::max(writers, std::min(wanted, kMaxRestingBytes / bytes)));
 }
 

@@ -66,6 +66,15 @@ class HashIndex {
     uint64_t control_;
   };
 
+  // Calls `action` with the place of each key until it gives false. Keys that come or go meanwhile may be missed.
+  template <class Action>
+  void each(Action& action) const {
+    for (const auto& line : lines_)
+      for (const auto& cell : line.words)
+        if (const Found found{&cell, cell.load(std::memory_order_acquire)}; found.word != 0 && !action(found.slot()))
+          return;
+  }
+
   // The next key behind `after`, in the order of words; the first when null. Copies it to `key`. False at the end.
   bool next(const Found& after, std::byte* key) const noexcept;
 

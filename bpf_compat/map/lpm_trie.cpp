@@ -19,7 +19,7 @@ constexpr uint32_t kLengthBytes = sizeof(uint32_t);
 constexpr uint32_t kMaxData = 256;
 // sizeof(struct lpm_trie_node): the kernel keeps it, data and value in one allocation
 constexpr size_t kKernelNode = 24;
-constexpr size_t kRestingEach = 256;
+constexpr size_t kRestingEach = 4096;
 
 size_t node_offset_of(const MapSpec& spec) {
   return round_up_8(spec.value_size);

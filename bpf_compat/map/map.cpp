@@ -7,15 +7,25 @@
 
 #include "bpf_compat/map/array.hpp"
 #include "bpf_compat/map/bloom.hpp"
+#include "bpf_compat/map/devmap_hash.hpp"
 #include "bpf_compat/map/hash.hpp"
+#include "bpf_compat/map/hash_of_maps.hpp"
 #include "bpf_compat/map/lpm_trie.hpp"
 #include "bpf_compat/map/names.hpp"
 #include "bpf_compat/map/percpu_array.hpp"
 #include "bpf_compat/map/queue_stack.hpp"
+#include "bpf_compat/map/ref_array.hpp"
+#include "bpf_compat/map/registry.hpp"
 #include "bpf_compat/map/shape.hpp"
+#include "bpf_compat/map/target_array.hpp"
 
 namespace xbond::bpf {
 namespace {
+
+Registry<Map>& registry() {
+  static Registry<Map> maps;
+  return maps;
+}
 
 uint32_t next_id() {
   static std::atomic<uint32_t> last{0};
@@ -42,6 +52,17 @@ Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus, G
       return QueueStackMap::create(spec, cpus);
     case BPF_MAP_TYPE_BLOOM_FILTER:
       return BloomMap::create(spec, cpus);
+    case BPF_MAP_TYPE_ARRAY_OF_MAPS:
+    case BPF_MAP_TYPE_PROG_ARRAY:
+      return RefArrayMap::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_HASH_OF_MAPS:
+      return HashOfMaps::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_DEVMAP:
+    case BPF_MAP_TYPE_CPUMAP:
+    case BPF_MAP_TYPE_XSKMAP:
+      return TargetArrayMap::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_DEVMAP_HASH:
+      return DevmapHash::create(spec, cpus, grace);
     default:
       return fail(ENOTSUP, fmt::format("type {} is not supported by this version", map_type_name(spec.type)));
   }
@@ -90,7 +111,12 @@ Result<std::shared_ptr<Map>> Map::create(const MapSpec& spec, uint32_t cpus, Gra
   if (cpus == 0) return fail(EINVAL, fmt::format("map {}: no CPU to hold values for", spec.name));
   auto map = create_family(spec, cpus, grace);
   if (!map) return fail(map.error().code, fmt::format("map {}: {}", spec.name, map.error().text));
+  registry().add((*map)->id(), *map);
   return map;
+}
+
+std::shared_ptr<Map> Map::find(uint32_t id) {
+  return registry().find(id);
 }
 
 }  // namespace xbond::bpf

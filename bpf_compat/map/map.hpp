@@ -1,6 +1,7 @@
 // BPF maps in user space. Control and workers use a map at once; look-ups take no lock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,9 @@ class Map {
   // workers that use the map, and outlives it.
   // Errors: ENOTSUP a map type that this build has no family for (named), EINVAL sizes the kernel refuses, ENOMEM.
   static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus, Grace& grace = BurstGrace::instance());
+
+  // The living map of that id; null when there is none. Any thread, not on the packet path.
+  static std::shared_ptr<Map> find(uint32_t id);
 
   virtual ~Map() = default;
   Map(const Map&) = delete;
@@ -57,8 +61,17 @@ class Map {
   // BPF_MAP_GET_NEXT_KEY: an empty `key` asks for the first. -ENOENT at the end.
   virtual int next_key(std::span<const std::byte> key, std::span<std::byte> next) = 0;
 
+  // Control: the last program that was loaded with this map is gone. Maps that refer to programs let them go.
+  virtual void unused() noexcept {}
+
   // The address ranges that a value pointer into this map may lie in, for run-time checks (arrays: one range).
   [[nodiscard]] virtual std::span<std::byte> values_range() noexcept = 0;
+
+  // Programs loaded with this map. Control.
+  void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_user() noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) unused();
+  }
 
  protected:
   Map(MapSpec spec, uint32_t cpus);
@@ -71,6 +84,7 @@ class Map {
   MapSpec spec_;
   uint32_t id_;
   uint32_t cpus_;
+  std::atomic<uint32_t> users_{0};
 };
 
 }  // namespace xbond::bpf
