@@ -11,6 +11,8 @@
 #include "app/xbpf/map_contents.hpp"
 #include "app/xbpf/run_options.hpp"
 #include "app/xbpf/test_frame.hpp"
+#include "bpf_compat/helper/helper.hpp"
+#include "bpf_compat/helper/host_reader.hpp"
 #include "bpf_compat/hex.hpp"
 #include "bpf_compat/json.hpp"
 
@@ -113,6 +115,14 @@ Status run_lines(const RunOptions& options, const bpf::Program& program) {
   return {};
 }
 
+// A program may call on into others of its object.
+bool needs_host_tables(const bpf::Object& object) {
+  for (const auto list : {object.programs(), object.untyped()})
+    for (const auto& program : list)
+      if (bpf::reads_host_tables(program.insns)) return true;
+  return false;
+}
+
 Status run_with(const RunOptions& options) {
   const auto object = bpf::Object::open(options.object);
   if (!object) return object.error();
@@ -120,6 +130,11 @@ Status run_with(const RunOptions& options) {
   if (!spec) return spec.error();
   const auto program = bpf::Program::load(*object, **spec, {.engine = options.engine});
   if (!program) return program.error();
+  if (needs_host_tables(*object)) {
+    auto tables = bpf::read_host_tables({});
+    if (!tables) return tables.error();
+    bpf::HostTables::publish(std::move(*tables), bpf::BurstGrace::instance());
+  }
   for (const auto& entry : options.entries)
     if (auto status = fill(**program, entry); !status) return status;
   return options.packets.empty() ? run_one(options, **program) : run_lines(options, **program);

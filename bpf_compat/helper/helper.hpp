@@ -2,7 +2,10 @@
 // Each checks its arguments against the run's memory, and returns what the kernel's would. Thread: worker.
 #pragma once
 
+#include <linux/bpf.h>
+
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace xbond::bpf {
@@ -23,6 +26,9 @@ bool helper_traces(uint32_t number);
 
 // Whether the helper calls functions of the program.
 bool helper_calls_back(uint32_t number);
+// Whether any instruction calls a helper that asks the host's tables.
+bool reads_host_tables(std::span<const bpf_insn> code);
+
 // --- families
 uint64_t map_lookup_elem(Run& run, const uint64_t* r);
 uint64_t map_update_elem(Run& run, const uint64_t* r);
@@ -49,6 +55,10 @@ uint64_t get_smp_processor_id(Run& run, const uint64_t* r);
 
 uint64_t trace_printk(Run& run, const uint64_t* r);
 uint64_t trace_vprintk(Run& run, const uint64_t* r);
+
+// Of the host's tables (host_tables.hpp), which have to be there first.
+uint64_t fib_lookup(Run& run, const uint64_t* r);
+uint64_t check_mtu(Run& run, const uint64_t* r);
 
 // For isa::kUnresolvedCall: always a fault.
 uint64_t unresolved(Run& run, const uint64_t* r);

@@ -1,5 +1,6 @@
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -59,6 +60,10 @@ HelperCall find_helper(uint32_t number) {
       return trace_printk;
     case BPF_FUNC_trace_vprintk:
       return trace_vprintk;
+    case BPF_FUNC_fib_lookup:
+      return fib_lookup;
+    case BPF_FUNC_check_mtu:
+      return check_mtu;
     case BPF_FUNC_csum_diff:
       return csum_diff;
     case BPF_FUNC_xdp_adjust_head:
@@ -78,6 +83,13 @@ HelperCall find_helper(uint32_t number) {
     default:
       return nullptr;
   }
+}
+
+bool reads_host_tables(std::span<const bpf_insn> code) {
+  return std::ranges::any_of(code, [](const bpf_insn& insn) {
+    return insn.code == (BPF_JMP | BPF_CALL) && insn.src_reg == 0 &&
+           (insn.imm == BPF_FUNC_fib_lookup || insn.imm == BPF_FUNC_check_mtu);
+  });
 }
 
 std::string helper_name(uint32_t number) {

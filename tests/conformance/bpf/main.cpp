@@ -1,8 +1,9 @@
-// Compares bpf_compat with the running kernel. Arguments: object files. Exit 0 no difference, 1 differences, 77
-// skipped.
+// Compares bpf_compat with the running kernel. Arguments: object files, and directories of them. Exit 0 no difference,
+// 1 differences, 77 skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/conformance/bpf/parts.hpp"
 
@@ -26,6 +27,23 @@ size_t print_table(const std::vector<Tally>& table) {
   return sum.differences;
 }
 
+// Directories stand for the objects in them; those that are not there for none.
+std::vector<std::string> files(const std::vector<std::string>& arguments) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  for (const auto& argument : arguments) {
+    std::error_code error;
+    if (!fs::is_directory(argument, error)) {
+      if (fs::exists(argument, error)) out.push_back(argument);
+      continue;
+    }
+    for (const auto& entry : fs::directory_iterator(argument, error))
+      if (entry.path().extension() == ".o") out.push_back(entry.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -36,11 +54,11 @@ int main(int argc, char** argv) {
     return 77;
   }
   const auto cpu = pin_to_one_cpu();
-  std::vector<std::string> objects(argv + 1, argv + argc);
-  std::ranges::sort(objects);
+  const auto objects = files({argv + 1, argv + argc});
   std::vector<Tally> table;
   compare_maps(table);
   compare_instructions(table, cpu);
   compare_objects(table, objects, cpu);
+  compare_host(table, cpu);
   return print_table(table) == 0 ? 0 : 1;
 }

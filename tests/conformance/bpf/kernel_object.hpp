@@ -1,0 +1,33 @@
+// One program of an object, in the running kernel. Thread: any.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "bpf_compat/object/object.hpp"
+#include "tests/conformance/bpf/kernel.hpp"
+
+namespace xbond::bpf::conformance {
+
+class KernelObject {
+ public:
+  // As any loader would take the file: by libbpf, that program alone. Nothing is pinned. Invalid with the reason in
+  // `why`.
+  static KernelObject by_libbpf(const std::string& path, const std::string& program, std::string& why);
+  // What our reader made of it: the maps that it describes, and its final instructions. For objects that libbpf does
+  // not take.
+  static KernelObject by_instructions(const Object& object, const ProgramSpec& program, std::string& why);
+
+  [[nodiscard]] bool valid() const { return program_ >= 0; }
+  [[nodiscard]] int program() const { return program_; }
+  // -1: it has none of that name.
+  [[nodiscard]] int map(const std::string& name) const;
+
+ private:
+  ObjectHandle handle_;
+  std::vector<Fd> own_;
+  std::map<std::string, int> maps_;
+  int program_ = -1;
+};
+
+}  // namespace xbond::bpf::conformance
