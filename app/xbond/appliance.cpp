@@ -12,6 +12,8 @@ namespace xbond::app {
 namespace {
 
 // How long a worker may take for one round before control gives up waiting for it.
+// LACP sends at most three PDUs a second: the last one may have to wait.
+constexpr auto kFarewellLimit = std::chrono::milliseconds(1200);
 constexpr auto kRoundLimit = std::chrono::seconds(2);
 
 }  // namespace
@@ -51,6 +53,14 @@ Status Appliance::stop() {
   pool_->stop();
   with_core([](Core& core) { core.workers_stopped(true); });
   return {};
+}
+
+void Appliance::leave() {
+  with_core([](Core& core) { core.leave(); });
+  const auto deadline = std::chrono::steady_clock::now() + kFarewellLimit;
+  while (with_core([](Core& core) { return core.leaving(); }) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 // --- names
@@ -129,6 +139,7 @@ Status Appliance::attach(const Device& target, const std::string& path, std::str
   if (old != nullptr) {
     load.reuse = old->maps();
   }
+  load.pinned = pinned_;
   auto loaded = bpf::Program::load(*object, *spec.value(), load);
   if (!loaded) {
     return loaded.error();
@@ -139,6 +150,11 @@ Status Appliance::attach(const Device& target, const std::string& path, std::str
   }
   if (Status ok = with_core([&](Core& core) { return core.attach(target.ifindex, loaded.value(), force); }); !ok) {
     return ok;
+  }
+  for (const auto& map : loaded.value()->maps()) {
+    if (map->spec().pinned && std::find(pinned_.begin(), pinned_.end(), map) == pinned_.end()) {
+      pinned_.push_back(map);
+    }
   }
   attached_[target.name] = std::move(info);
   return {};
@@ -207,6 +223,7 @@ void add(xdp::PortCounters& sum, const xdp::PortCounters& counters) {
   sum.rx += port::read_counter(counters.rx);
   sum.runs += port::read_counter(counters.runs);
   sum.from_host += port::read_counter(counters.from_host);
+  sum.slow_protocols += port::read_counter(counters.slow_protocols);
   for (size_t i = 0; i < sum.verdicts.size(); ++i) {
     sum.verdicts[i] += port::read_counter(counters.verdicts[i]);
   }
@@ -221,6 +238,7 @@ xdp::PortCounters subtract(xdp::PortCounters from, const xdp::PortCounters& what
   from.rx -= what.rx;
   from.runs -= what.runs;
   from.from_host -= what.from_host;
+  from.slow_protocols -= what.slow_protocols;
   for (size_t i = 0; i < from.verdicts.size(); ++i) {
     from.verdicts[i] -= what.verdicts[i];
   }
@@ -235,6 +253,7 @@ xdp::PortCounters Appliance::raw_counters(uint16_t port) const {
   for (const auto& worker : pool_->workers()) {
     add(sum, worker->context().counters[port]);
   }
+  sum.drops[static_cast<size_t>(xdp::Drop::workers_stopped)] += core_->dropped_for_stopped_workers(port);
   return sum;
 }
 

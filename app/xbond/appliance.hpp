@@ -5,6 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +49,8 @@ class Appliance {
 
   Status start();
   Status stop();
+  // Before the end: partners hear that the bonds go down. Waits for it, a second at most.
+  void leave();
   [[nodiscard]] bool started() const { return pool_->running(); }
   dataplane::WorkerPool& workers() { return *pool_; }
   [[nodiscard]] size_t port_count() const { return ports_.size(); }
@@ -75,6 +80,16 @@ class Appliance {
   // Other reconfiguration of a port (MAC, MTU, promiscuous …), workers away from it.
   Status reconfigure(const Device& device, const std::function<Status(port::Port&)>& change);
 
+  // --- bonds (appliance_members.cpp). Pointers to devices die when a bond is deleted.
+  // The new bond is up, without members. Errors: EEXIST, ENOSPC, as bond::Bond::create.
+  Status create_bond(const std::string& name, std::span<const std::pair<std::string, std::string>> options);
+  // Releases the members first, as Linux does.
+  Status delete_bond(const Device& bond);
+  // The member takes the bond's MTU and loses its tap; when it leaves both are as before. Errors: as Core::enslave, and
+  // what the driver refuses.
+  Status add_member(const Device& bond, const Device& member);
+  Status remove_member(const Device& bond, const Device& member);
+
   // What other threads have for the control thread, which runs it between commands.
   [[nodiscard]] control::Mailbox& mailbox() { return *mailbox_; }
 
@@ -98,6 +113,11 @@ class Appliance {
   [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
   [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
   bool wait_for_workers(uint64_t token);
+  bool set_polled(const port::Port& port, bool polled);
+  void remove_tap(const std::string& device);
+  // Any thread
+  [[nodiscard]] BondLoad bond_load(uint8_t bond) const;
+  [[nodiscard]] uint64_t received(uint16_t port) const;
   // appliance_tap.cpp
   using PortChange = std::function<Status(port::Port&, port::Restart)>;
   void tap_changed(const host::TapChange& change);
@@ -113,6 +133,7 @@ class Appliance {
   std::unique_ptr<control::Mailbox> mailbox_;
   port::Pool mbufs_;
   std::vector<std::unique_ptr<port::Port>> ports_;
+  std::vector<xdp::PuntRing> punts_;  // by worker
   std::unique_ptr<dataplane::Qsbr> qsbr_;
   std::unique_ptr<dataplane::Published> published_;
   std::unique_ptr<port::LinkWatch> watch_;
@@ -122,8 +143,14 @@ class Appliance {
   std::unique_ptr<dataplane::WorkerPool> pool_;
 
   std::vector<Device> devices_;
-  std::map<std::string, uint32_t> taps_;  // device name -> tap handle
+  uint32_t last_ifindex_ = 0;               // never given twice
+  std::map<std::string, uint32_t> taps_;    // device name -> tap handle
+  std::map<uint16_t, uint16_t> mtu_alone_;  // by port: before it became a member
+  std::set<uint16_t> without_tap_;          // ports that had none (host=off)
   std::map<std::string, AttachedInfo> attached_;
+  // Maps that programs pinned by name (LIBBPF_PIN_BY_NAME): one of each name, for all objects. As in a file system of
+  // the kernel's, they stay when the last program that uses them goes.
+  std::vector<std::shared_ptr<bpf::Map>> pinned_;
   bpf::EngineKind engine_ = bpf::EngineKind::automatic;
   std::map<uint16_t, xdp::PortCounters> cleared_;
   std::map<uint16_t, TxCounters> cleared_tx_;

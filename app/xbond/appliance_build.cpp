@@ -159,6 +159,14 @@ Status Appliance::make_workers(const Options& options, const port::Notice& notic
   published_ = std::make_unique<dataplane::Published>(*qsbr_);
   pool_ = std::make_unique<dataplane::WorkerPool>(dataplane::WorkerPool::choose_lcores(static_cast<unsigned>(count)),
                                                   options.burst, *published_, *qsbr_);
+  for (size_t worker = 0; worker < count; ++worker) {
+    auto punt = xdp::PuntRing::create(static_cast<unsigned>(worker), SOCKET_ID_ANY);
+    if (!punt) {
+      return punt.error();
+    }
+    pool_->workers()[worker]->punt_to(punt->worker_end());
+    punts_.push_back(std::move(punt.value()));
+  }
   size_t next = 0;  // deals the queues round: one-queue ports spread over the workers
   for (const auto& port : ports_) {
     for (uint16_t q = 0; q < port->rx_queues(); ++q) {
@@ -183,10 +191,12 @@ TapRef Appliance::make_tap(const std::string& device, const port::Mac& mac, uint
     return tap;
   }
   tap.handle = handle.value();
+  auto by_worker = std::make_shared<TapRings>();
   for (const host::Rings& rings : host_->rings(tap.handle)) {
-    tap.to_host.push_back(rings.to_host);
-    tap.from_host.push_back(rings.from_host);
+    by_worker->to_host.push_back(rings.to_host);
+    by_worker->from_host.push_back(rings.from_host);
   }
+  tap.rings = std::move(by_worker);
   taps_[device] = tap.handle;
   return tap;
 }
@@ -213,7 +223,10 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
                                              .host = host_.get(),
                                              .pool = mbufs_.get(),
                                              .notice = notice,
-                                             .wake_at = [this](uint64_t at) { protocol_->wake_at(at); }});
+                                             .wake_at = [this](uint64_t at) { protocol_->wake_at(at); },
+                                             .punts = punts_,
+                                             .received = [this](uint16_t port) { return received(port); },
+                                             .load = [this](uint8_t bond) { return bond_load(bond); }});
   protocol_->on_timer([this] { core_->timer(); });
   if (Status ok = protocol_->watch(watch_->fd(),
                                    [this] {
@@ -235,15 +248,17 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
       });
     });
   };
-  uint32_t ifindex = 0;
   for (const auto& port : ports_) {
-    devices_.push_back({port->name(), ++ifindex, port.get()});
+    devices_.push_back({port->name(), ++last_ifindex_, port.get()});
     auto option = by_itself.find(port->name());
     if (option == by_itself.end()) {
       option = by_itself.find(fmt::format("{}", port->id()));
     }
     const bool tap = !in_bond(*port) && (option == by_itself.end() || option->second->host);
-    core_->add_port(*port, ifindex, tap ? make_tap(port->name(), port->mac(), port->mtu(), notice) : TapRef{});
+    if (!(option == by_itself.end() || option->second->host)) {
+      without_tap_.insert(port->id());
+    }
+    core_->add_port(*port, last_ifindex_, tap ? make_tap(port->name(), port->mac(), port->mtu(), notice) : TapRef{});
     if (Status ok = watch_->add(*port); !ok) {
       notice(ok.error().text);
     }
@@ -255,7 +270,7 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
       return fail(bond.error().code, fmt::format("--bond {}: {}", option.name, bond.error().text));
     }
     std::vector<port::Port*> members;
-    uint16_t mtu = UINT16_MAX;
+    uint16_t mtu = UINT16_MAX;  // what all can take
     for (const std::string& name : option.members) {
       auto member = find_port(name);
       if (!member) {
@@ -267,12 +282,16 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
     if (members.empty()) {
       return fail(EINVAL, fmt::format("--bond {}: no member; add member=PORT", option.name));
     }
-    devices_.push_back({option.name, ++ifindex, nullptr});
+    devices_.push_back({option.name, ++last_ifindex_, nullptr});
     TapRef tap = make_tap(option.name, members.front()->permanent_mac(), mtu, notice);
-    if (Status ok = core_->add_bond(std::move(bond.value()), ifindex, std::move(tap)); !ok) {
+    if (Status ok = core_->add_bond(std::move(bond.value()), last_ifindex_, std::move(tap)); !ok) {
       return ok;
     }
     for (port::Port* member : members) {
+      mtu_alone_[member->id()] = member->mtu();
+      if (Status ok = member->mtu() == mtu ? Status() : member->set_mtu(mtu); !ok) {
+        return fail(ok.error().code, fmt::format("--bond {}: {}", option.name, ok.error().text));
+      }
       if (Status ok = core_->enslave(option.name, *member); !ok) {
         return fail(ok.error().code,
                     fmt::format("--bond {}: member {}: {}", option.name, member->name(), ok.error().text));

@@ -48,14 +48,18 @@ Status Appliance::set_mac(const Device& device, const port::Mac& mac) {
       return bond && !status && status.error().code == ENOTSUP ? Status() : status;
     };
   };
+  // Where members carry addresses of their own the bond knows which of them follow.
+  const bool all = device.port != nullptr || with_core([&](Core& core) {
+                     const bond::Params& params = core.find_bond(device.name)->params();
+                     return !bond::is_load_balancing(params.mode) && params.fail_over_mac == bond::FailOverMac::none;
+                   });
   const port::Mac before = mac_of(device);
-  if (Status ok = change_each(device, to(mac), to(before)); !ok) {
-    return ok;
+  if (all) {
+    if (Status ok = change_each(device, to(mac), to(before)); !ok) {
+      return ok;
+    }
   }
-  if (device.port == nullptr) {
-    with_core([&](Core& core) { core.set_bond_mac(device.name, mac); });
-  }
-  return {};
+  return device.port != nullptr ? Status() : with_core([&](Core& core) { return core.set_bond_mac(device.name, mac); });
 }
 
 Status Appliance::set_mtu(const Device& device, uint16_t mtu) {

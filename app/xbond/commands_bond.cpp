@@ -112,7 +112,7 @@ void hash_line(Appliance& appliance, const HashAnswer& answer, bond::Path path, 
     return std::string();
   };
   const bond::TxTable& table = answer.table;
-  const bool hashed = answer.mode == bond::Mode::balance_xor;
+  const bool hashed = answer.mode == bond::Mode::balance_xor || answer.mode == bond::Mode::ieee8023ad;
   const uint32_t value = bond::hash(answer.policy, path, frame);
   const uint32_t index = hashed && table.usable != 0 ? value % table.usable : 0;
   std::string member;
@@ -139,6 +139,10 @@ void hash_line(Appliance& appliance, const HashAnswer& answer, bond::Path path, 
                     policy_name(answer.policy), path == bond::Path::xdp ? "xdp" : "host", value, table.usable, index);
   } else if (answer.mode == bond::Mode::active_backup) {
     out += fmt::format("{}: the active member; active-backup does not hash\n", member);
+  } else if (answer.mode == bond::Mode::broadcast) {
+    out += fmt::format("each of {} usable; broadcast does not hash\n", table.usable);
+  } else if (bond::is_load_balancing(answer.mode)) {
+    out += fmt::format("by load, of {} usable; hash 0x{:08x} by {}\n", table.usable, value, policy_name(answer.policy));
   } else {
     out += fmt::format("any of {} usable in turn; balance-rr does not hash (hash 0x{:08x} by {})\n", table.usable,
                        value, policy_name(answer.policy));
@@ -189,6 +193,7 @@ Status bond_hash(Appliance& appliance, const control::Args& args, std::string& o
 
 void add_bond_commands(control::CommandTable& table, Appliance& appliance) {
   table.completer("OPTION", [](const control::Args&) { return bond::Bond::option_names(); });
+  table.completer("MODE", [](const control::Args&) { return bond::Bond::option_values("mode"); });
   table.completer("VALUE", [](const control::Args& args) { return bond::Bond::option_values(args.get("OPTION")); });
   table.completer("MEMBER", [&](const control::Args& args) {
     std::vector<std::string> names;
@@ -202,6 +207,39 @@ void add_bond_commands(control::CommandTable& table, Appliance& appliance) {
 
   table.add({"show bond [NAME] [json]", "a bond as /proc/net/bonding/NAME shows it",
              [&](const control::Args& args, std::string& out) { return show_bond(appliance, args, out); }});
+  table.add({"create bond NAME mode MODE [OPTION VALUE]...", "a new bond, up and without members",
+             [&](const control::Args& args, std::string&) -> Status {
+               std::vector<std::pair<std::string, std::string>> options{{"mode", args.get("MODE")}};
+               const auto names = args.rest("OPTION");
+               const auto values = args.rest("VALUE");
+               for (size_t i = 0; i < names.size() && i < values.size(); ++i) {
+                 options.emplace_back(names[i], values[i]);
+               }
+               return appliance.create_bond(args.get("NAME"), options);
+             }});
+  table.add({"delete bond NAME", "releases a bond's members, then removes it",
+             [&](const control::Args& args, std::string&) -> Status {
+               auto bond = appliance.find_bond(args.get("NAME"));
+               return bond.ok() ? appliance.delete_bond(*bond.value()) : bond.error();
+             }});
+  table.add({"add bond member NAME PORT", "makes a port a member of a bond",
+             [&](const control::Args& args, std::string&) -> Status {
+               auto bond = appliance.find_bond(args.get("NAME"));
+               auto port = appliance.find_port(args.get("PORT"));
+               if (!bond || !port) {
+                 return bond.ok() ? port.error() : bond.error();
+               }
+               return appliance.add_member(*bond.value(), *port.value());
+             }});
+  table.add({"remove bond member NAME MEMBER", "releases a member; the port is as before",
+             [&](const control::Args& args, std::string&) -> Status {
+               auto bond = appliance.find_bond(args.get("NAME"));
+               auto port = appliance.find_port(args.get("MEMBER"));
+               if (!bond || !port) {
+                 return bond.ok() ? port.error() : bond.error();
+               }
+               return appliance.remove_member(*bond.value(), *port.value());
+             }});
   table.add({"set bond NAME up|down", "bring a bond administratively up or down",
              [&](const control::Args& args, std::string&) -> Status {
                auto bond = appliance.find_bond(args.get("NAME"));

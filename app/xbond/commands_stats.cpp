@@ -19,7 +19,11 @@ void port_json(Appliance& appliance, const Device& device, json::Writer& w) {
   const xdp::PortCounters c = appliance.counters(device.port->id());
   const Appliance::TxCounters tx = appliance.tx_counters(device.port->id());
   w.begin_object().member("port", device.port->id()).member("name", device.name).member("rx", c.rx);
-  w.member("tx", tx.sent).member("tx_dropped", tx.dropped).member("from_host", c.from_host).member("runs", c.runs);
+  w.member("tx", tx.sent)
+      .member("tx_dropped", tx.dropped)
+      .member("from_host", c.from_host)
+      .member("slow_protocols", c.slow_protocols)
+      .member("runs", c.runs);
   w.key("verdicts").begin_object();
   for (size_t i = 0; i < c.verdicts.size(); ++i) {
     w.member(xdp::kVerdictNames[i], c.verdicts[i]);

@@ -12,6 +12,8 @@ namespace {
 
 // Links of ports outside a bond, and retries: Linux's default miimon.
 constexpr uint64_t kIdlePollMs = 100;
+// How long a frame for the protocol thread may wait: workers make no system call to wake it.
+constexpr uint64_t kPuntPollMs = 10;
 
 bond::LinkReport report(const port::Port& port) {
   const port::LinkState link = port.link();
@@ -29,7 +31,15 @@ Status Core::add_bond(bond::Bond bond, uint32_t ifindex, TapRef tap) {
   if (entry(bond.name()) != nullptr) {
     return fail(EEXIST, fmt::format("bond {} exists already", bond.name()));
   }
+  bond.on_slow_protocol_frame(
+      [this](uint16_t port, std::span<const uint8_t> frame) { send_slow_protocol(port, frame); });
   attachments_.add_device(ifindex);
+  if (setup_.load) {
+    // Workers may have counted for a bond that had this index before: what is measured begins now.
+    const BondLoad load = setup_.load(bond.index());
+    bond.measured(load.channels, load.unbalanced);
+    bond.measured(load.channels, load.unbalanced);
+  }
   bonds_.push_back(std::make_unique<BondEntry>(BondEntry{std::move(bond), ifindex, std::move(tap)}));
   return {};
 }
@@ -46,7 +56,7 @@ const bond::Bond* Core::find_bond(std::string_view name) const {
 
 port::Mac Core::bond_mac(std::string_view bond) const {
   const BondEntry* found = const_cast<Core*>(this)->entry(bond);
-  return found == nullptr ? port::Mac{} : found->mac;
+  return found == nullptr ? port::Mac{} : found->bond.mac();
 }
 
 const bond::Bond* Core::bond_of(uint16_t port) const {
@@ -59,43 +69,13 @@ const bond::Bond* Core::bond_of(uint16_t port) const {
   return nullptr;
 }
 
-Status Core::enslave(std::string_view bond, port::Port& member) {
-  BondEntry* b = entry(bond);
-  if (b == nullptr) {
-    return fail(ENODEV, fmt::format("no bond {}", bond));
-  }
-  const uint32_t ifindex = ports_.at(member.id()).ifindex;
-  if (Status ok = attachments_.can_enslave(b->ifindex, ifindex); !ok) {
-    return ok;
-  }
-  auto changes = b->bond.add_member(
-      {.port = member.id(), .name = member.name(), .permanent_mac = member.permanent_mac(), .link = report(member)},
-      now_ms());
-  if (!changes) {
-    return changes.error();
-  }
-  (void)attachments_.enslave(b->ifindex, ifindex);
-  if (b->bond.ports().size() == 1) {
-    b->mac = member.permanent_mac();
-    if (b->tap.handle != 0) {
-      (void)setup_.host->set_mac(b->tap.handle, b->mac);
-    }
-  }
-  if (Status ok = member.set_mac(b->mac); !ok && member.mac() != b->mac) {
-    // Frames to the bond's MAC still arrive where the device is promiscuous.
-    setup_.notice(fmt::format("{}: member {} keeps its own MAC address ({}); set to promiscuous instead", bond,
-                              member.name(), ok.error().text));
-    (void)member.set_promiscuous(true);
-  }
-  (void)member.set_allmulticast(true);
-  apply(*b, std::move(changes.value()));
-  return {};
-}
-
 Status Core::set_bond_option(std::string_view bond, std::string_view option, std::string_view value) {
   BondEntry* b = entry(bond);
   if (b == nullptr) {
     return fail(ENODEV, fmt::format("no bond {}", bond));
+  }
+  if (Status ok = check_program(*b, option, value); !ok) {
+    return ok;
   }
   auto changes = b->bond.set_option(option, value, now_ms());
   if (!changes) {
@@ -132,12 +112,6 @@ Status Core::set_bond_up(std::string_view bond, bool up) {
   return {};
 }
 
-void Core::set_bond_mac(std::string_view bond, const port::Mac& mac) {
-  if (BondEntry* b = entry(bond); b != nullptr) {
-    b->mac = mac;
-  }
-}
-
 void Core::set_polled(uint16_t port, bool polled) {
   ports_.at(port).polled = polled;
   links_changed();
@@ -166,6 +140,9 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
   for (const std::string& line : changes.log) {
     setup_.notice(fmt::format("{}: {}", b.bond.name(), line));
   }
+  if (changes.macs) {
+    apply_macs(b);
+  }
   if (changes.table || changes.active_changed) {
     publish();
   }
@@ -178,6 +155,15 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
     b.announce_at_ms = 0;
     announce(b, now_ms());
   }
+  if (changes.rejoin) {
+    b.rejoin_left = b.bond.params().resend_igmp;
+    b.rejoin_at_ms = 0;
+    rejoin(b, now_ms());
+  }
+  if (changes.learn) {
+    send_learning(b);
+  }
+  send_probes(b, changes.probes);
 }
 
 void Core::poll_links(BondEntry& b, uint64_t now) {
@@ -216,16 +202,23 @@ void Core::links_changed() {
 
 void Core::timer() {
   const uint64_t now = now_ms();
+  take_punts(now);
+  if (workers_stopped_) {
+    receive_for_stopped_workers();
+  }
   for (const auto& b : bonds_) {
     if (now >= b->poll_at_ms) {
       poll_links(*b, now);
       b->poll_at_ms = now + (b->bond.miimon_ms() != 0 ? b->bond.miimon_ms() : kIdlePollMs);
     }
     if (const auto deadline = b->bond.next_deadline_ms(); deadline.has_value() && now >= *deadline) {
-      apply(*b, b->bond.tick(now));
+      tick(*b, now);
     }
     if (b->announce_left != 0 && now >= b->announce_at_ms) {
       announce(*b, now);
+    }
+    if (b->rejoin_left != 0 && now >= b->rejoin_at_ms) {
+      rejoin(*b, now);
     }
   }
   poll_port_taps();
@@ -234,7 +227,7 @@ void Core::timer() {
 }
 
 void Core::arm(uint64_t now) {
-  uint64_t next = now + kIdlePollMs;
+  uint64_t next = now + (wants_punts() ? kPuntPollMs : kIdlePollMs);
   for (const auto& b : bonds_) {
     next = std::min(next, std::max(b->poll_at_ms, now + 1));
     if (const auto deadline = b->bond.next_deadline_ms(); deadline.has_value()) {
@@ -242,6 +235,9 @@ void Core::arm(uint64_t now) {
     }
     if (b->announce_left != 0) {
       next = std::min(next, std::max(b->announce_at_ms, now + 1));
+    }
+    if (b->rejoin_left != 0) {
+      next = std::min(next, std::max(b->rejoin_at_ms, now + 1));
     }
   }
   setup_.wake_at(next);
@@ -253,10 +249,12 @@ void Core::announce(BondEntry& b, uint64_t now) {
     return;
   }
   --b.announce_left;
-  b.announce_at_ms = now + std::max<uint64_t>(b.bond.miimon_ms(), 1);
-  port::Port& port = *ports_.at(*b.bond.active()).port;
-  for (rte_mbuf* frame : announcements(b.bond.name(), b.mac, setup_.pool)) {
-    (void)port.control_transmit(frame, workers_stopped_);
+  // The kernel looks whether one is due each time that its monitor runs.
+  const bond::Params& params = b.bond.params();
+  const uint64_t round = std::max<uint64_t>(params.miimon != 0 ? params.miimon : params.arp_interval, 1);
+  b.announce_at_ms = now + std::max(b.bond.announcement_delay_ms(), round);
+  for (rte_mbuf* frame : announcements(b.tap.name, b.bond.mac(), setup_.pool)) {
+    send(*b.bond.active(), frame);
   }
 }
 
@@ -269,27 +267,37 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
     view.port = id;
     view.ifindex = port.ifindex;
     view.polled = port.polled;
-    view.to_host = port.tap.to_host;
+    view.to_host = port.tap.rings->to_host;
+    snapshot->keep.push_back(port.tap.rings);
+    const int vlan = rte_eth_dev_get_vlan_offload(id);
+    view.restore_tags = vlan > 0 && (vlan & RTE_ETH_VLAN_STRIP_OFFLOAD) != 0;
     if (xdp::ProgramRef program = attachments_.effective(port.ifindex); program != nullptr) {
       view.program = program.get();
       snapshot->keep.push_back(std::move(program));
     }
     if (port.tap.handle != 0) {
-      snapshot->hosts.push_back({.from_host = port.tap.from_host, .bond = nullptr, .up = port.polled, .port = id});
+      snapshot->hosts.push_back({.from_host = port.tap.rings->from_host, .bond = nullptr, .up = port.polled, .port = id});
     }
   }
   for (const auto& b : bonds_) {
     auto table = std::make_shared<const bond::TxTable>(b->bond.table());
+    snapshot->keep.push_back(b->tap.rings);
     for (const uint16_t id : b->bond.ports()) {
       xdp::PortView& view = snapshot->ports[id];
       view.bond = table.get();
       view.bond_up = b->bond.up();
+      if (b->bond.mode() == bond::Mode::ieee8023ad) {
+        view.slow = b->bond.params().xdp_sees_slow_protocols ? xdp::SlowProtocols::after_program
+                                                             : xdp::SlowProtocols::before_program;
+      }
       view.inactive = b->bond.member_inactive(id);
-      view.to_host = b->tap.to_host;
+      view.takes_unicast = b->bond.mode() == bond::Mode::balance_alb;
+      view.probes = b->bond.params().arp_interval != 0 || b->bond.mode() == bond::Mode::balance_alb;
+      view.to_host = b->tap.rings->to_host;
     }
     if (b->tap.handle != 0 && !b->bond.ports().empty()) {
       snapshot->hosts.push_back(
-          {.from_host = b->tap.from_host, .bond = table.get(), .up = b->bond.up(), .port = b->bond.ports().front()});
+          {.from_host = b->tap.rings->from_host, .bond = table.get(), .up = b->bond.up(), .port = b->bond.ports().front()});
     }
     snapshot->keep.push_back(std::move(table));
   }

@@ -2,9 +2,12 @@
 // Every member function runs on the protocol thread (before it starts: on the main thread).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,15 +17,28 @@
 #include "lib/dataplane/snapshot.hpp"
 #include "lib/host/tap.hpp"
 #include "lib/port/port.hpp"
+#include "lib/port/tx_buffer.hpp"
 #include "lib/xdp/attach.hpp"
+#include "lib/xdp/punt.hpp"
 
 namespace xbond::app {
 
+// By worker. Snapshots keep them: views point to them.
+struct TapRings {
+  std::vector<rte_ring*> to_host, from_host;
+};
+
 // The tap behind a port or a bond.
 struct TapRef {
-  uint32_t handle = 0;                        // 0: none
-  std::string name;                           // of the kernel netdevice
-  std::vector<rte_ring*> to_host, from_host;  // by worker
+  uint32_t handle = 0;  // 0: none
+  std::string name;     // of the kernel netdevice
+  std::shared_ptr<const TapRings> rings = std::make_shared<TapRings>();
+};
+
+// Bytes that workers sent since their start, for balance-tlb and balance-alb.
+struct BondLoad {
+  std::array<uint64_t, bond::kChannels> channels{};
+  uint64_t unbalanced = 0;
 };
 
 class Core {
@@ -32,27 +48,39 @@ class Core {
     host::Host* host;   // nullptr: no taps at all
     rte_mempool* pool;  // for the frames that control sends
     port::Notice notice;
-    std::function<void(uint64_t)> wake_at;  // arms the protocol thread's timer, milliseconds
+    std::function<void(uint64_t)> wake_at;            // arms the protocol thread's timer, milliseconds
+    std::span<xdp::PuntRing> punts;                   // by worker
+    std::function<uint64_t(uint16_t port)> received;  // frames that workers received by it
+    std::function<BondLoad(uint8_t bond)> load;       // by bond index: what workers sent
   };
   explicit Core(Setup setup) : setup_(std::move(setup)) {}
 
   // --- building, in ifindex order
   void add_port(port::Port& port, uint32_t ifindex, TapRef tap);
   Status add_bond(bond::Bond bond, uint32_t ifindex, TapRef tap);
-  // The bond's MAC becomes that of its first member and goes to every member that can take it.
+  // The port's tap is gone by then. Errors: as Attachments::can_enslave and Bond::add_member; nothing changed then.
   Status enslave(std::string_view bond, port::Port& member);
+
+  // Whether enslave() would be taken: the port need not leave the workers for a refusal.
+  [[nodiscard]] Status check_enslave(std::string_view bond, const port::Port& member) const;
 
   // --- from control
   Status set_bond_option(std::string_view bond, std::string_view option, std::string_view value);
   Status set_member_option(std::string_view bond, uint16_t port, std::string_view option, std::string_view value);
   Status set_bond_up(std::string_view bond, bool up);
-  // Control has set it on the members.
-  void set_bond_mac(std::string_view bond, const port::Mac& mac);
+  // The port is as it was before, and has `tap` from now on. ENOENT: not a member.
+  Status release(std::string_view bond, uint16_t port, TapRef tap);
+  // EBUSY: it has members. Returns once no later snapshot knows it; the caller waits for the workers, then removes the
+  // tap.
+  Status remove_bond(std::string_view bond);
+  [[nodiscard]] std::optional<uint8_t> free_bond_index() const;  // nullopt: xdp::kMaxBonds are in use
+  // Members follow, as the bond's mode has it. Errors: as Bond::set_mac.
+  Status set_bond_mac(std::string_view bond, const port::Mac& mac);
   // Takes a port out of (or back into) the workers' rounds; control waits for published.token() before it touches it.
   void set_polled(uint16_t port, bool polled);
   void workers_stopped(bool stopped) { workers_stopped_ = stopped; }
 
-  [[nodiscard]] Status check_attach(uint32_t ifindex, bool force) const { return attachments_.check(ifindex, force); }
+  [[nodiscard]] Status check_attach(uint32_t ifindex, bool force) const;
   Status attach(uint32_t ifindex, xdp::ProgramRef program, bool force);
   Status detach(uint32_t ifindex);
   [[nodiscard]] xdp::ProgramRef own_program(uint32_t ifindex) const { return attachments_.own(ifindex); }
@@ -61,6 +89,14 @@ class Core {
   [[nodiscard]] port::Mac bond_mac(std::string_view bond) const;  // all zero: no such bond, or no member yet
   // The bond a port is in, or nullptr.
   [[nodiscard]] const bond::Bond* bond_of(uint16_t port) const;
+
+  // Before the end: every bond goes down, LACP's partners are told. Call until leaving() is false (a second at most).
+  void leave();
+  [[nodiscard]] bool leaving() const;
+  // Frames that members of 802.3ad bonds received while workers were stopped. Any thread.
+  [[nodiscard]] uint64_t dropped_for_stopped_workers(uint16_t port) const {
+    return port::read_counter(dropped_for_stopped_workers_[port]);
+  }
 
   // --- events
   void links_changed();  // an event: look at every link now
@@ -74,16 +110,21 @@ class Core {
     TapRef tap;
     bool polled = true;
     bool carrier = false;  // as last told to the tap
+    // As they were before the port became a member.
+    bool promiscuous = false, allmulticast = false;
+    uint64_t received = 0;  // as last counted, for the ARP monitor
   };
   struct BondEntry {
     bond::Bond bond;
     uint32_t ifindex;
     TapRef tap;
-    port::Mac mac{};
     bool carrier = false;        // as last told to the tap
+    port::Mac tap_mac{};         // likewise
     uint32_t announce_left = 0;  // gratuitous ARP / unsolicited NA still to send
     uint64_t announce_at_ms = 0;
-    uint64_t poll_at_ms = 0;  // next look at the links (miimon)
+    uint64_t poll_at_ms = 0;   // next look at the links (miimon)
+    uint32_t rejoin_left = 0;  // IGMP reports still to send
+    uint64_t rejoin_at_ms = 0;
   };
 
   BondEntry* entry(std::string_view name);
@@ -91,6 +132,25 @@ class Core {
   void poll_links(BondEntry& bond, uint64_t now);
   void poll_port_taps();
   void announce(BondEntry& bond, uint64_t now);
+  // core_members.cpp
+  void apply_macs(BondEntry& bond);
+  void apply_mac(const BondEntry& bond, PortEntry& member);
+  [[nodiscard]] Status check_program(const BondEntry& bond, std::string_view option, std::string_view value) const;
+  [[nodiscard]] const BondEntry* bond_with(uint32_t ifindex) const;
+  // core_slow.cpp
+  void slow_protocol(uint16_t port, const rte_mbuf* frame);
+  void send_slow_protocol(uint16_t port, std::span<const uint8_t> frame);
+  void receive_for_stopped_workers();
+  void receive_for_stopped_workers(uint16_t port, uint16_t queue);
+  [[nodiscard]] bool has_lacp() const;
+  // core_probes.cpp
+  void tick(BondEntry& bond, uint64_t now);
+  void send_probes(BondEntry& bond, std::span<const uint16_t> ports);
+  void send_learning(BondEntry& bond);
+  void rejoin(BondEntry& bond, uint64_t now);
+  void take_punts(uint64_t now);
+  [[nodiscard]] bool wants_punts() const;
+  void send(uint16_t port, rte_mbuf* frame);
   void arm(uint64_t now);
   [[nodiscard]] std::unique_ptr<dataplane::Snapshot> build() const;
 
@@ -98,6 +158,7 @@ class Core {
   std::map<uint16_t, PortEntry> ports_;  // by ethdev port id
   std::vector<std::unique_ptr<BondEntry>> bonds_;
   xdp::Attachments attachments_;
+  std::array<uint64_t, RTE_MAX_ETHPORTS> dropped_for_stopped_workers_{};
   bool workers_stopped_ = true;
 };
 

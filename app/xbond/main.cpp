@@ -92,6 +92,7 @@ class Control {
   static void* main(void* self) {
     auto* control = static_cast<Control*>(self);
     control->run();
+    control->appliance_.leave();
     (void)control->appliance_.stop();
     fmt::print("{}", stats_text(control->appliance_));
     std::fflush(stdout);

@@ -29,7 +29,7 @@ constexpr uint8_t kBalancesLoad = bits(is_load_balancing);
 
 constexpr std::array kModes{
     NamedValue{"balance-rr", 0},  NamedValue{"active-backup", 1},  NamedValue{"balance-xor", 2},
-    NamedValue{"broadcast", 3},   NamedValue{"802.3ad", 4, false}, NamedValue{"balance-tlb", 5},
+    NamedValue{"broadcast", 3},   NamedValue{"802.3ad", 4}, NamedValue{"balance-tlb", 5},
     NamedValue{"balance-alb", 6},
 };
 constexpr std::array kPolicies{
@@ -185,6 +185,12 @@ constexpr std::array kOptions{
            .modes = kLacp,
            .standard = 255,
            .max = 65535},
+    Option{.id = OptionId::xdp_sees_slow_protocols,
+           .name = "xdp-sees-slow-protocols",
+           .help = "on: programs run on LACPDUs, as in the kernel; off: a program that drops all keeps the link",
+           .kind = ValueKind::choice,
+           .modes = kLacp,
+           .names = kSwitch},
     Option{.id = OptionId::resend_igmp,
            .name = "resend_igmp",
            .help = "IGMP reports after a failover, 200 ms apart",

@@ -45,6 +45,7 @@ enum class OptionId : uint8_t {
   coupled_control,
   broadcast_neighbor,
   min_links,
+  xdp_sees_slow_protocols,
   prio,
   queue_id,
   actor_port_prio,

@@ -47,8 +47,9 @@ struct Params {
   std::vector<Ipv6> ns_targets;
   std::string primary;  // may name a device that is not a member (yet)
 
-  lacp::Options lacp;               // 802.3ad
-  bool broadcast_neighbor = false;  // 802.3ad
+  lacp::Options lacp;                    // 802.3ad
+  bool broadcast_neighbor = false;       // 802.3ad
+  bool xdp_sees_slow_protocols = false;  // 802.3ad: programs run on LACPDUs, as in the kernel
 
   [[nodiscard]] uint64_t ms(uint32_t steps) const { return uint64_t{steps} * miimon; }
 };

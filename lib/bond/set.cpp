@@ -96,6 +96,9 @@ Status State::set_number(const Option& option, std::string_view value, uint64_t 
     case OptionId::min_links:
       params.lacp.min_links = static_cast<uint32_t>(number);
       return {};
+    case OptionId::xdp_sees_slow_protocols:
+      params.xdp_sees_slow_protocols = number != 0;
+      return {};
     case OptionId::fail_over_mac:
       params.fail_over_mac = static_cast<FailOverMac>(number);
       return {};

@@ -141,19 +141,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"0", "mode", "foo",
             "option mode: invalid value (foo), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
-            "broadcast (3), balance-tlb (5), balance-alb (6)"},
+            "broadcast (3), 802.3ad (4), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "7",
             "option mode: invalid value (7), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
-            "broadcast (3), balance-tlb (5), balance-alb (6)"},
+            "broadcast (3), 802.3ad (4), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "",
             "option mode: invalid value (), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
-            "broadcast (3), balance-tlb (5), balance-alb (6)"},
+            "broadcast (3), 802.3ad (4), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "-1",
             "option mode: invalid value (-1), allowed values balance-rr (0), active-backup (1), balance-xor (2), "
-            "broadcast (3), balance-tlb (5), balance-alb (6)"},
+            "broadcast (3), 802.3ad (4), balance-tlb (5), balance-alb (6)"},
         Bad{"0", "mode", "Balance-RR",
             "option mode: invalid value (Balance-RR), allowed values balance-rr (0), active-backup (1), balance-xor "
-            "(2), broadcast (3), balance-tlb (5), balance-alb (6)"},
+            "(2), broadcast (3), 802.3ad (4), balance-tlb (5), balance-alb (6)"},
         Bad{"2", "xmit_hash_policy", "layer4",
             "option xmit_hash_policy: invalid value (layer4), allowed values layer2 (0), layer3+4 (1), layer2+3 (2), "
             "encap2+3 (3), encap3+4 (4), vlan+srcmac (5)"},
@@ -252,6 +252,7 @@ TEST(ModeDependency, EachOptionInEachMode) {
       {"coupled_control", "0", "4"},
       {"broadcast_neighbor", "1", "4"},
       {"min_links", "1", any},
+      {"xdp-sees-slow-protocols", "1", "4"},
   };
   const char* names[] = {"balance-rr", "active-backup", "balance-xor", "broadcast",
                          "802.3ad",    "balance-tlb",   "balance-alb"};

@@ -1,0 +1,104 @@
+// LACP's frames between ports and bonds, and the end of LACP.
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "app/xbond/core.hpp"
+#include "app/xbond/protocol_thread.hpp"
+#include "lib/port/tx_buffer.hpp"
+
+namespace xbond::app {
+namespace {
+
+// The longest frame of a slow protocol (IEEE 802.3 annex 57A).
+constexpr size_t kLongest = 1518;
+
+}  // namespace
+
+void Core::slow_protocol(uint16_t port, const rte_mbuf* frame) {
+  for (const auto& b : bonds_) {
+    const auto members = b->bond.ports();
+    if (std::find(members.begin(), members.end(), port) == members.end()) {
+      continue;
+    }
+    std::array<uint8_t, kLongest> copy;
+    const auto length = std::min<uint32_t>(rte_pktmbuf_pkt_len(frame), copy.size());
+    const void* bytes = rte_pktmbuf_read(frame, 0, length, copy.data());
+    apply(*b, b->bond.slow_protocol(port, {static_cast<const uint8_t*>(bytes), length}, now_ms()));
+    return;
+  }
+}
+
+bool Core::has_lacp() const {
+  return std::any_of(bonds_.begin(), bonds_.end(),
+                     [](const auto& b) { return b->bond.mode() == bond::Mode::ieee8023ad; });
+}
+
+// Stopped workers must not cost the link: their queues are the protocol thread's then. Data that came is dropped.
+void Core::receive_for_stopped_workers() {
+  for (const auto& b : bonds_) {
+    if (b->bond.mode() != bond::Mode::ieee8023ad) {
+      continue;
+    }
+    const auto members = b->bond.ports();
+    for (const uint16_t id : std::vector<uint16_t>(members.begin(), members.end())) {
+      const PortEntry& member = ports_.at(id);
+      for (uint16_t queue = 0; member.polled && queue < member.port->rx_queues(); ++queue) {
+        receive_for_stopped_workers(id, queue);
+      }
+    }
+  }
+}
+
+void Core::receive_for_stopped_workers(uint16_t port, uint16_t queue) {
+  constexpr unsigned kBursts = 32;  // a full ring of the usual size; more waits for the next round
+  std::array<rte_mbuf*, port::kFlushAt> pkts;
+  for (unsigned burst = 0; burst < kBursts; ++burst) {
+    const uint16_t n = rte_eth_rx_burst(port, queue, pkts.data(), pkts.size());
+    for (uint16_t i = 0; i < n; ++i) {
+      if (xdp::is_lacp_or_marker(pkts[i])) {
+        slow_protocol(port, pkts[i]);
+      } else {
+        port::count_up(dropped_for_stopped_workers_[port], 1);
+      }
+      rte_pktmbuf_free(pkts[i]);
+    }
+    if (n < pkts.size()) {
+      return;
+    }
+  }
+}
+
+void Core::send_slow_protocol(uint16_t port, std::span<const uint8_t> frame) {
+  const PortEntry& member = ports_.at(port);
+  rte_mbuf* m = member.polled ? rte_pktmbuf_alloc(setup_.pool) : nullptr;
+  if (m == nullptr) {
+    return;
+  }
+  if (char* room = rte_pktmbuf_append(m, static_cast<uint16_t>(frame.size())); room != nullptr) {
+    std::memcpy(room, frame.data(), frame.size());
+    send(port, m);
+  } else {
+    rte_pktmbuf_free(m);
+  }
+}
+
+// --- leaving
+
+void Core::leave() {
+  for (const auto& b : bonds_) {
+    bond::Changes changes = b->bond.set_up(false, now_ms());
+    changes.table = true;
+    apply(*b, std::move(changes));
+  }
+  arm(now_ms());
+}
+
+bool Core::leaving() const {
+  return std::any_of(bonds_.begin(), bonds_.end(), [](const auto& b) { return b->bond.farewells_pending(); });
+}
+
+}  // namespace xbond::app
