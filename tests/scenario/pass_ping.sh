@@ -2,7 +2,7 @@
 # A host behind the bond: what no program takes goes by PASS to the kernel's tap of the bond's name, and what the kernel
 # sends there leaves by the bond. Two kernels talk through it, with and without a program, in each mode.
 #
-#   pass_ping.sh active-backup|balance-rr|balance-xor
+#   pass_ping.sh active-backup|balance-rr|balance-xor|balance-tlb|balance-alb
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$@"
 need ping nc ethtool python3
 mode=$1
@@ -54,6 +54,13 @@ transfer "" "on peer" 10.1.1.2
 transfer "on peer" "" 10.1.1.1
 udp_answers
 note "a megabyte by TCP in both directions and UDP"
+
+if [[ $mode == balance-[ta]lb ]]; then
+  step "then a program is refused: Linux has no native XDP in this mode"
+  matches "attach" "$(console xdp attach bond0 "$objects/xdp_count.o")" "No native XDP support for the current bonding mode"
+  stop_xbond
+  exit 0
+fi
 
 step "when a program that passes everything is attached"
 note "$(console xdp attach bond0 "$objects/xdp_count.o")"
