@@ -125,6 +125,8 @@ class Core {
     uint64_t poll_at_ms = 0;   // next look at the links (miimon)
     uint32_t rejoin_left = 0;  // IGMP reports still to send
     uint64_t rejoin_at_ms = 0;
+    bond::Addresses addresses;  // the host's, as last asked for
+    uint64_t addresses_at_ms = 0;
   };
 
   BondEntry* entry(std::string_view name);
@@ -146,6 +148,7 @@ class Core {
   // core_probes.cpp
   void tick(BondEntry& bond, uint64_t now);
   void send_probes(BondEntry& bond, std::span<const uint16_t> ports);
+  void refresh_addresses(BondEntry& bond, uint64_t now);
   void send_learning(BondEntry& bond);
   void rejoin(BondEntry& bond, uint64_t now);
   void take_punts(uint64_t now);

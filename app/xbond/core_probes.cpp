@@ -39,10 +39,22 @@ void Core::send(uint16_t port, rte_mbuf* frame) {
   }
 }
 
+// The question may wait for the kernel's rtnl lock: once a second is enough, when there are any.
+void Core::refresh_addresses(BondEntry& b, uint64_t now) {
+  constexpr uint64_t kFreshMs = 1000;
+  const bool known = !b.addresses.v4.empty() || !b.addresses.v6.empty();
+  if (known && now < b.addresses_at_ms + kFreshMs) {
+    return;
+  }
+  b.addresses_at_ms = now;
+  b.addresses = {.v4 = host::ipv4_addresses(b.tap.name), .v6 = host::ipv6_addresses(b.tap.name)};
+  b.bond.set_addresses(b.addresses);
+}
+
 void Core::tick(BondEntry& b, uint64_t now) {
   const bond::Params& params = b.bond.params();
   if (params.arp_interval != 0) {
-    b.bond.set_addresses({.v4 = host::ipv4_addresses(b.tap.name), .v6 = host::ipv6_addresses(b.tap.name)});
+    refresh_addresses(b, now);
     for (const uint16_t id : b.bond.ports()) {
       PortEntry& member = ports_.at(id);
       const uint64_t received = setup_.received ? setup_.received(id) : 0;
@@ -63,16 +75,14 @@ void Core::send_probes(BondEntry& b, std::span<const uint16_t> ports) {
   if (ports.empty()) {
     return;
   }
-  const auto v4 = host::ipv4_addresses(b.tap.name);
-  const auto v6 = host::ipv6_addresses(b.tap.name);
   const bond::Params& params = b.bond.params();
   for (const uint16_t id : ports) {
     const port::Mac mac = ports_.at(id).port->mac();
     for (const bond::Ipv4& target : params.arp_targets) {
-      send(id, arp_request(mac, source_for(v4, target), target, setup_.pool));
+      send(id, arp_request(mac, source_for(b.addresses.v4, target), target, setup_.pool));
     }
     for (const bond::Ipv6& target : params.ns_targets) {
-      if (const auto source = source_for(v6, target); source != bond::Ipv6{}) {
+      if (const auto source = source_for(b.addresses.v6, target); source != bond::Ipv6{}) {
         send(id, neighbour_solicitation(mac, source, target, setup_.pool));
       }
     }

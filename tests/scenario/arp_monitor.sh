@@ -20,12 +20,14 @@ same "failures while all is well" "$(failures)" "[0, 0]"
 
 step "when the switch behind the active member forwards nothing any more"
 blocked end0
-began=$(now_ns)
-wait_for 5 "the other one active" active_is net_af_packet1
-took=$((($(now_ns) - began) / 1000000))
+began=${EPOCHREALTIME/./} # starting a program to ask for the time would take longer than the failover
+# (Asking the console takes longer than the failover.)
+wait_for 5 "the other one active" grep -q "net_af_packet1): making interface the new active one" xbond.log
+took=$(((${EPOCHREALTIME/./} - began) / 1000))
 note "after $took ms"
-# 350 ms in theory; asking the console takes its time, too, on a busy machine.
-((took < 3500)) || fail "it took $took ms, with an interval of 100 ms and arp_missed_max 2"
+# 350 ms at most by the rules; the rest is for a busy machine.
+((took < 1000)) || fail "it took $took ms, with an interval of 100 ms and arp_missed_max 2"
+same "the active member" "$(active_member)" net_af_packet1
 
 step "then the host reaches the peer by the other one"
 wait_for 3 "the peer answers" ping -c 1 -W 1 10.1.1.2
