@@ -8,6 +8,8 @@
 #include <charconv>
 #include <thread>
 
+#include "bpf_compat/helper/helper.hpp"
+
 namespace xbond::app {
 namespace {
 
@@ -118,6 +120,38 @@ std::vector<port::Port*> Appliance::ports_below(const Device& device) {
 
 // --- programs
 
+// Programs of one object may call each other.
+Status Appliance::feed_host_tables(const bpf::Object& object) {
+  bool asks = false;
+  for (const auto& list : {object.programs(), object.untyped()}) {
+    for (const bpf::ProgramSpec& program : list) {
+      asks = asks || bpf::reads_host_tables(program.insns);
+    }
+  }
+  if (!asks && host_feed_ == nullptr) {
+    return {};
+  }
+  std::vector<bpf::HostName> names;
+  for (const Device& device : devices_) {
+    bpf::HostName name{.ifindex = device.ifindex, .name = tap_name(device.name)};
+    for (const port::Port* port : ports_below(device)) {
+      name.mtu = port->mtu();
+      name.mac = port->mac();
+    }
+    names.push_back(std::move(name));
+  }
+  if (host_feed_ != nullptr) {
+    host_feed_->set_names(std::move(names));
+    return {};
+  }
+  auto feed = HostFeed::create(std::move(names), *qsbr_);
+  if (!feed) {
+    return feed.error();
+  }
+  host_feed_ = std::move(feed.value());
+  return {};
+}
+
 Status Appliance::attach(const Device& target, const std::string& path, std::string_view program, bool force) {
   // The rules first: a refusal must not cost a load.
   if (Status ok = with_core([&](Core& core) { return core.check_attach(target.ifindex, force); }); !ok) {
@@ -143,6 +177,9 @@ Status Appliance::attach(const Device& target, const std::string& path, std::str
   auto loaded = bpf::Program::load(*object, *spec.value(), load);
   if (!loaded) {
     return loaded.error();
+  }
+  if (Status ok = feed_host_tables(*object); !ok) {
+    return ok;
   }
   AttachedInfo info{.object = path, .baseline = {}};
   for (const port::Port* port : ports_below(target)) {

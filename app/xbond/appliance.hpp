@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/xbond/core.hpp"
+#include "app/xbond/host_feed.hpp"
 #include "app/xbond/options.hpp"
 #include "app/xbond/protocol_thread.hpp"
 #include "bpf_compat/result.hpp"
@@ -113,6 +114,7 @@ class Appliance {
   [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
   [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
   bool wait_for_workers(uint64_t token);
+  Status feed_host_tables(const bpf::Object& object);
   bool set_polled(const port::Port& port, bool polled);
   void remove_tap(const std::string& device);
   // Any thread
@@ -151,6 +153,8 @@ class Appliance {
   // Maps that programs pinned by name (LIBBPF_PIN_BY_NAME): one of each name, for all objects. As in a file system of
   // the kernel's, they stay when the last program that uses them goes.
   std::vector<std::shared_ptr<bpf::Map>> pinned_;
+  // From the first program on that asks the host's tables
+  std::unique_ptr<HostFeed> host_feed_;
   bpf::EngineKind engine_ = bpf::EngineKind::automatic;
   std::map<uint16_t, xdp::PortCounters> cleared_;
   std::map<uint16_t, TxCounters> cleared_tx_;

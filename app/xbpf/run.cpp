@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <linux/bpf.h>
 
 #include <array>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "bpf_compat/helper/host_reader.hpp"
 #include "bpf_compat/hex.hpp"
 #include "bpf_compat/json.hpp"
+#include "bpf_compat/map/names.hpp"
 
 namespace xbond::xbpf {
 namespace {
@@ -26,6 +28,7 @@ struct Outcome {
   double nanoseconds = 0;  // a run, on average
   std::string fault;       // the rule that a run broke; empty: none
   std::string output;      // hex
+  bpf::RedirectTarget redirect;
 };
 
 class Runner {
@@ -41,6 +44,7 @@ class Runner {
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     outcome.nanoseconds = spent.count() / static_cast<double>(options_.repeat);
     outcome.output = to_hex(frame.output());
+    outcome.redirect = frame.view().redirect;
     last_output_.assign(frame.output().begin(), frame.output().end());
     const auto faults = program_.faults();
     if (faults.count != faults_) outcome.fault = faults.last;
@@ -59,11 +63,35 @@ class Runner {
   uint64_t faults_ = 0;
 };
 
+// What bpf_redirect and bpf_redirect_map recorded; null where the verdict is another, or no helper gave a target.
+void write_redirect(json::Writer& w, const Outcome& outcome) {
+  const auto& target = outcome.redirect;
+  if (outcome.verdict != XDP_REDIRECT || (!target.map && target.ifindex == 0)) {
+    w.null();
+    return;
+  }
+  const auto type = target.map ? target.map->spec().type : uint32_t{BPF_MAP_TYPE_UNSPEC};
+  w.begin_object().member("kind", target.map ? bpf::map_type_name(type) : "ifindex").key("map");
+  if (target.map)
+    w.value(target.map->spec().name).key("key").value(target.key);
+  else
+    w.null().key("key").null();
+  w.member("flags", target.flags).key("ifindex");
+  // CPUs and sockets are no interfaces; a broadcast goes to all of the map
+  const bool one = (target.flags & BPF_F_BROADCAST) == 0 && type != BPF_MAP_TYPE_CPUMAP && type != BPF_MAP_TYPE_XSKMAP;
+  if (one)
+    w.value(target.ifindex);
+  else
+    w.null();
+  w.end_object();
+}
+
 void write_outcome(json::Writer& w, const bpf::Program& program, const Outcome& outcome) {
   w.member("retval", outcome.verdict);
   w.member("action", outcome.verdict < kActions.size() ? kActions[outcome.verdict] : "unknown");
   w.member("engine", bpf::engine_name(program.engine())).member("duration_ns", outcome.nanoseconds);
-  w.member("data_out", outcome.output).key("redirect").null();
+  w.member("data_out", outcome.output);
+  write_redirect(w.key("redirect"), outcome);
   if (!outcome.fault.empty()) w.member("fault", outcome.fault);
 }
 

@@ -26,6 +26,7 @@ bool helper_traces(uint32_t number);
 
 // Whether the helper calls functions of the program.
 bool helper_calls_back(uint32_t number);
+
 // Whether any instruction calls a helper that asks the host's tables.
 bool reads_host_tables(std::span<const bpf_insn> code);
 
@@ -40,10 +41,13 @@ uint64_t map_peek_elem(Run& run, const uint64_t* r);
 uint64_t map_lookup_percpu_elem(Run& run, const uint64_t* r);
 uint64_t for_each_map_elem(Run& run, const uint64_t* r);
 uint64_t loop(Run& run, const uint64_t* r);
+
 // The interpreter itself makes tail calls; this stands for the helper in the table.
 uint64_t tail_call(Run& run, const uint64_t* r);
+
 uint64_t redirect(Run& run, const uint64_t* r);
 uint64_t redirect_map(Run& run, const uint64_t* r);
+
 uint64_t ktime_get_ns(Run& run, const uint64_t* r);
 uint64_t ktime_get_boot_ns(Run& run, const uint64_t* r);
 uint64_t ktime_get_coarse_ns(Run& run, const uint64_t* r);

@@ -182,6 +182,31 @@ TEST(Program, MapsOfTheSameShapeOutliveASwap) {
   EXPECT_NE((*first)->maps()[1], (*third)->maps()[1]);
 }
 
+TEST(Program, PinnedMapsAreSharedByName) {
+  auto spec = array_spec("shared", 8, 4);
+  spec.pinned = true;
+  const auto first = *Map::create(spec, 1);
+  const std::vector<std::shared_ptr<Map>> pins{first};
+  const auto load_with = [&](const MapSpec& wanted) {
+    const auto object =
+        Object::of("o", {wanted}, {{.name = "p", .section = "xdp", .insns = {mov(0, XDP_PASS), leave()}}});
+    return Program::load(object, object.programs()[0], {.cpus = 1, .pinned = pins});
+  };
+  const auto same = load_with(spec);
+  ASSERT_TRUE(same) << same.error().text;
+  EXPECT_EQ((*same)->maps()[0], first);
+  auto own = spec;
+  own.pinned = false;
+  EXPECT_NE((*load_with(own))->maps()[0], first) << "of that name, but not declared to be pinned";
+  auto larger = spec;
+  larger.max_entries = 5;
+  const auto refused = load_with(larger);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, EINVAL);
+  EXPECT_NE(refused.error().text.find("map shared: pinned by another program with another shape"), std::string::npos)
+      << refused.error().text;
+}
+
 TEST(Program, MapsOfAnotherShapeAreMadeNew) {
   const auto reused = [](const MapSpec& old_spec, const MapSpec& new_spec) {
     const auto old_map = *Map::create(old_spec, 1);
