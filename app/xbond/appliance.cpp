@@ -13,9 +13,9 @@
 namespace xbond::app {
 namespace {
 
-// How long a worker may take for one round before control gives up waiting for it.
 // LACP sends at most three PDUs a second: the last one may have to wait.
 constexpr auto kFarewellLimit = std::chrono::milliseconds(1200);
+// How long a worker may take for one round before control gives up waiting for it.
 constexpr auto kRoundLimit = std::chrono::seconds(2);
 
 }  // namespace

@@ -7,10 +7,12 @@
     flow.py judge SENT RECEIVED [FROM-NS TO-NS]         prints and checks: no duplicate, no reorder, and what was lost
                                                         was sent between the two moments (nothing when none are given)
     flow.py echo PORT | ping-udp ADDRESS PORT           answers datagrams; asks once, exit status 0 when answered
+    flow.py ask-many ADDRESS PORT FLOWS                 asks from as many ports; prints how many were answered
 
 Times are of CLOCK_MONOTONIC, which all network namespaces share.
 """
 import os
+import select
 import signal
 import socket
 import struct
@@ -111,6 +113,27 @@ def ask(address, port):
     return 1
 
 
+def ask_many(address, port, flows):
+    links = []
+    for _ in range(flows):
+        link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        link.connect((address, port))
+        link.setblocking(False)
+        links.append(link)
+    answered = set()
+    for _ in range(3):
+        for link in links:
+            if link not in answered:
+                link.send(b"question")
+        deadline = time.monotonic() + 1
+        while time.monotonic() < deadline and len(answered) < flows:
+            waiting = [link for link in links if link not in answered]
+            for link in select.select(waiting, [], [], 0.1)[0]:
+                link.recv(2048)
+                answered.add(link)
+    return len(answered)
+
+
 def main(arguments):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     match arguments:
@@ -128,6 +151,8 @@ def main(arguments):
             echo(int(port))
         case ["ping-udp", address, port]:
             return ask(address, int(port))
+        case ["ask-many", address, port, flows]:
+            print(ask_many(address, int(port), int(flows)))
         case _:
             print(__doc__, file=sys.stderr)
             return 2
