@@ -3,6 +3,7 @@
 # two links end at taps that xbond takes as port0 and port1. peer_start active|passive
 need linux.uml
 peer_can_be_passive=true
+peer_sees_carrier=true
 
 peer_links() {
   local tap

@@ -2,11 +2,15 @@
 # LACP partner: Open vSwitch with its userspace datapath. peer_start ACTIVE-OR-PASSIVE
 need ovs-vswitchd ovsdb-server ovsdb-tool ovs-vsctl
 peer_can_be_passive=true
+peer_sees_carrier=true
 
 peer_links() {
   host peer
   cable port0 peer end0
   cable port1 peer end1
+  # The partner's ends are the partner's alone: its host's stack must not answer there.
+  local end
+  for end in end0 end1; do on peer sysctl -qw "net.ipv4.conf.$end.arp_ignore=8" "net.ipv4.conf.$end.rp_filter=1"; done
   mkdir -p /run/openvswitch
 }
 

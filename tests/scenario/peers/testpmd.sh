@@ -4,11 +4,16 @@
 # to nobody, sees to that.
 need dpdk-testpmd
 peer_can_be_passive=false
+# net_af_packet says "up" whatever happens: for half of its flows the partner goes on with a dead link until 90 s are over.
+peer_sees_carrier=false
 
 peer_links() {
   host peer
   cable port0 peer end0
   cable port1 peer end1
+  # The partner's ends are the partner's alone: its host's stack must not answer there.
+  local end
+  for end in end0 end1; do on peer sysctl -qw "net.ipv4.conf.$end.arp_ignore=8" "net.ipv4.conf.$end.rp_filter=1"; done
 }
 
 peer_start() {
