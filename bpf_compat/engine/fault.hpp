@@ -22,6 +22,9 @@ enum class Fault : uint8_t {
   helper_write,     // … memory that can't be written
   helper_size,      // … a size that the helper does not take
   helper_function,  // … not a function of the program
+  helper_record,    // … not a record that the program has reserved
+  lock,             // a spin lock taken twice, never given back, or given back without having been taken
+  unfinished,       // the end, with a reserved record or a spin lock in hand
   frames,           // more stack frames than a program may have, by a tail call or a callback
   unresolved,       // a field or kernel function that this machine does not have
 };
@@ -58,6 +61,12 @@ constexpr std::string_view fault_text(Fault fault) {
       return "helper called with a size that it does not take";
     case Fault::helper_function:
       return "helper called with an argument that is not a function of the program";
+    case Fault::helper_record:
+      return "helper called with an argument that is not a reserved record";
+    case Fault::lock:
+      return "spin lock taken twice, held for ever, or given back without having been taken";
+    case Fault::unfinished:
+      return "end of the program with a reserved record or a spin lock in hand";
     case Fault::frames:
       return "functions called more than 8 deep";
     case Fault::unresolved:

@@ -73,6 +73,10 @@ void InterpreterProgram::run_burst(std::span<XdpFrame> frames, uint32_t* verdict
     run.set_frame(frames[i]);
     uint32_t fault_at = 0;
     verdicts[i] = static_cast<uint32_t>(interpret(code_.ops.data(), run, stack, fault_at));
+    if (!run.end_all() && run.fault == Fault::none) {
+      run.fault = Fault::unfinished;
+      run.begin(unit_);
+    }
     if (run.fault != Fault::none) [[unlikely]] {
       verdicts[i] = XDP_ABORTED;
       state.record(run.fault, run.unit->origin[fault_at], clock_ns(CLOCK_MONOTONIC_COARSE));

@@ -116,6 +116,21 @@ class Run {
     return 0;
   }
 
+  // --- records that the program has reserved in ring buffers and not handed over yet
+  [[nodiscard]] bool records_full() const { return record_count_ == records_.size(); }
+  uint64_t begin_record(std::byte* record, uint32_t bytes) {
+    records_[record_count_++] = {reinterpret_cast<uintptr_t>(record), bytes};
+    return reinterpret_cast<uintptr_t>(record);
+  }
+  // False: `address` is none of them.
+  bool end_record(uint64_t address, bool discard);
+  // After a run: takes back what it left, or control would wait for it for ever. False: it left something.
+  bool end_all() { return record_count_ == 0 && held_lock_ == 0 ? true : end_left(); }
+
+  // --- the one spin lock that a program may hold. False: it holds one already, or another.
+  bool lock(uint64_t address);
+  bool unlock(uint64_t address);
+
   // A function of the program with these arguments, on a stack frame of its own, from within a helper that Decoder
   // knows as one that calls back. Returns its r0; false in `ok` when it broke a rule (`fault` says which).
   uint64_t call_back(uint64_t function, std::array<uint64_t, 4> arguments, bool& ok);
@@ -153,6 +168,7 @@ class Run {
       if (reinterpret_cast<uintptr_t>(inner_[i]) == address) return inner_[i];
     return nullptr;
   }
+  bool end_left();
   bool find_value_in(const BoundMap& map, uint64_t address, size_t bytes, bool write, bool& allowed);
 
   // The slow way: looks through the maps. Sets `fault` when it fails.
@@ -165,6 +181,9 @@ class Run {
   std::span<const BoundMap> maps_;
   std::array<const BoundMap*, kInner> inner_;
   size_t inner_count_ = 0;
+  std::array<Region, 8> records_;
+  size_t record_count_ = 0;
+  uint64_t held_lock_ = 0;
   size_t packet_inner_ = 0;
   Region value_read_;
   Region value_write_;

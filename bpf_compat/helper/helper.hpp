@@ -42,6 +42,17 @@ uint64_t map_lookup_percpu_elem(Run& run, const uint64_t* r);
 uint64_t for_each_map_elem(Run& run, const uint64_t* r);
 uint64_t loop(Run& run, const uint64_t* r);
 
+uint64_t ringbuf_reserve(Run& run, const uint64_t* r);
+uint64_t ringbuf_submit(Run& run, const uint64_t* r);
+uint64_t ringbuf_discard(Run& run, const uint64_t* r);
+uint64_t ringbuf_output(Run& run, const uint64_t* r);
+uint64_t ringbuf_query(Run& run, const uint64_t* r);
+uint64_t perf_event_output(Run& run, const uint64_t* r);
+
+uint64_t spin_lock(Run& run, const uint64_t* r);
+uint64_t spin_unlock(Run& run, const uint64_t* r);
+uint64_t strncmp(Run& run, const uint64_t* r);
+
 // The interpreter itself makes tail calls; this stands for the helper in the table.
 uint64_t tail_call(Run& run, const uint64_t* r);
 

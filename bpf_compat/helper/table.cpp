@@ -38,6 +38,24 @@ HelperCall find_helper(uint32_t number) {
       return loop;
     case BPF_FUNC_tail_call:
       return tail_call;
+    case BPF_FUNC_ringbuf_reserve:
+      return ringbuf_reserve;
+    case BPF_FUNC_ringbuf_submit:
+      return ringbuf_submit;
+    case BPF_FUNC_ringbuf_discard:
+      return ringbuf_discard;
+    case BPF_FUNC_ringbuf_output:
+      return ringbuf_output;
+    case BPF_FUNC_ringbuf_query:
+      return ringbuf_query;
+    case BPF_FUNC_perf_event_output:
+      return perf_event_output;
+    case BPF_FUNC_spin_lock:
+      return spin_lock;
+    case BPF_FUNC_spin_unlock:
+      return spin_unlock;
+    case BPF_FUNC_strncmp:
+      return strncmp;
     case BPF_FUNC_redirect:
       return redirect;
     case BPF_FUNC_redirect_map:

@@ -6,11 +6,13 @@
 #include <climits>
 
 #include "bpf_compat/map/copy.hpp"
+#include "bpf_compat/map/locked_value.hpp"
 
 namespace xbond::bpf {
 
 Result<std::shared_ptr<Map>> ArrayMap::create(const MapSpec& spec, uint32_t cpus) {
   if (auto status = check_shape(spec, 0, INT_MAX); !status) return status.error();
+  if (!lock_fits(spec)) return fail(EINVAL, "its spin lock does not lie in its value");
   if (spec.initial.size() > spec.value_size)
     return fail(EINVAL,
                 fmt::format("first value has {} bytes, value size is {}", spec.initial.size(), spec.value_size));
@@ -32,9 +34,8 @@ int ArrayMap::update(const void* key, const void* from, uint64_t flags, uint32_t
   const auto index = index_of(key);
   if (index >= spec().max_entries) return -E2BIG;
   if ((flags & BPF_NOEXIST) != 0) return -EEXIST;
-  if ((flags & BPF_F_LOCK) != 0) return -EINVAL;  // no value here holds a spin lock
-  copy_in(value(index), from, spec().value_size);
-  return 0;
+  if ((flags & BPF_F_LOCK) != 0 && !has_lock(spec())) return -EINVAL;
+  return write_value(spec(), value(index), from, flags);
 }
 
 int ArrayMap::copy_lookup(std::span<const std::byte> key, std::span<std::byte> to) {
@@ -43,13 +44,14 @@ int ArrayMap::copy_lookup(std::span<const std::byte> key, std::span<std::byte> t
   const auto index = index_of(key.data());
   if (index >= spec().max_entries) return -ENOENT;
   copy_out(to.data(), value(index), spec().value_size);
+  hide_lock(spec(), to.data());
   return 0;
 }
 
 int ArrayMap::copy_update(std::span<const std::byte> key, std::span<const std::byte> from, uint64_t flags) {
   if (const int rc = may_write(); rc != 0) return rc;
   if (key.size() != sizeof(uint32_t) || from.size() != control_value_size()) return -EINVAL;
-  if ((flags & BPF_F_LOCK) != 0) return -EINVAL;
+  if ((flags & BPF_F_LOCK) != 0 && !has_lock(spec())) return -EINVAL;
   return update(key.data(), from.data(), flags, 0);
 }
 

@@ -27,6 +27,26 @@ inline void copy_zero(std::byte* shared, size_t size) noexcept {
   for (; done < size; ++done) std::atomic_ref(shared[done]).store(std::byte{0}, std::memory_order_relaxed);
 }
 
+// Values with a spin lock: all but its four bytes at `lock`, which stay as they are. Both are 4-byte aligned.
+inline void copy_in_around(std::byte* shared, const void* from, size_t size, size_t lock) noexcept {
+  const auto* source = static_cast<const std::byte*>(from);
+  for (size_t done = 0; done < size;) {
+    if (done == lock) {
+      done += sizeof(uint32_t);
+      continue;
+    }
+    if (size - done >= sizeof(uint32_t)) {
+      uint32_t word;
+      std::memcpy(&word, source + done, sizeof(word));
+      std::atomic_ref(*reinterpret_cast<uint32_t*>(shared + done)).store(word, std::memory_order_relaxed);
+      done += sizeof(word);
+    } else {
+      std::atomic_ref(shared[done]).store(source[done], std::memory_order_relaxed);
+      ++done;
+    }
+  }
+}
+
 inline void copy_out(void* to, const std::byte* shared, size_t size) noexcept {
   // atomic_ref has no read-only form in C++20
   auto* source = const_cast<std::byte*>(shared);

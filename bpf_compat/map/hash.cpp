@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "bpf_compat/map/copy.hpp"
+#include "bpf_compat/map/locked_value.hpp"
+#include "bpf_compat/map/shape.hpp"
 
 namespace xbond::bpf {
 namespace {
@@ -48,7 +50,7 @@ void* HashMap::lookup(const void* key, uint32_t cpu) noexcept {
 int HashMap::update(const void* key, const void* from, uint64_t flags, uint32_t cpu) noexcept {
   // The order of these tests is the kernel's: it decides which errno wins
   if (lru_ || per_cpu() ? flags > BPF_EXIST : (flags & ~uint64_t{BPF_F_LOCK}) > BPF_EXIST) return -EINVAL;
-  if ((flags & BPF_F_LOCK) != 0 || cpu >= cpus()) return -EINVAL;
+  if (((flags & BPF_F_LOCK) != 0 && !has_lock(spec())) || cpu >= cpus()) return -EINVAL;
   return put(key, flags, {static_cast<const std::byte*>(from), false, cpu}, cpu);
 }
 
@@ -71,6 +73,8 @@ int HashMap::put(const void* key, uint64_t flags, const Source& source, uint32_t
       const auto found = writer.find(key);
       if (found && (flags & BPF_NOEXIST) != 0) return -EEXIST;
       if (!found && (flags & BPF_EXIST) != 0) return -ENOENT;
+      if (found && (flags & BPF_F_LOCK) != 0)
+        return xbond::bpf::write_value(spec(), value(found.slot(), 0), source.value, flags);
       if (found) return overwrite(writer, found, key, hash, source, owner);
       if (reserve()) return add(writer, key, hash, source, owner);
     }
@@ -168,7 +172,8 @@ void HashMap::write_key(uint32_t slot, const void* key, uint64_t hash) noexcept 
 
 void HashMap::write_value(uint32_t slot, const Source& source, bool fresh) noexcept {
   if (!per_cpu()) {
-    copy_in(value(slot, 0), source.value, spec().value_size);
+    if (fresh && has_lock(spec())) copy_zero(value(slot, 0), round_up_8(spec().value_size));
+    (void)xbond::bpf::write_value(spec(), value(slot, 0), source.value, 0);
     return;
   }
   for (uint32_t cpu = 0; cpu < cpus(); ++cpu) {

@@ -6,6 +6,7 @@
 
 #include "bpf_compat/map/copy.hpp"
 #include "bpf_compat/map/hash.hpp"
+#include "bpf_compat/map/locked_value.hpp"
 #include "bpf_compat/map/shape.hpp"
 
 namespace xbond::bpf {
@@ -57,6 +58,7 @@ Status HashMap::check_shape(const MapSpec& spec) {
   if (is_percpu(spec) && round_up_8(spec.value_size) > kMaxPercpuValue)
     return fail(E2BIG,
                 fmt::format("value size {} is above {}, the limit of this type", spec.value_size, kMaxPercpuValue));
+  if (!lock_fits(spec)) return fail(EINVAL, "its spin lock does not lie in its value");
   if (spec.max_entries > kMaxEntries)
     return fail(E2BIG, fmt::format("max_entries {} is above {}", spec.max_entries, kMaxEntries));
   return {};
@@ -100,7 +102,10 @@ Result<HashMap::Parts> HashMap::make_parts(const MapSpec& spec, uint32_t cpus, G
 
 // As control sees it: all CPUs side by side, whole strides.
 void HashMap::read_value(uint32_t slot, std::byte* to) const noexcept {
-  if (!per_cpu()) return copy_out(to, value(slot, 0), spec().value_size);
+  if (!per_cpu()) {
+    copy_out(to, value(slot, 0), spec().value_size);
+    return hide_lock(spec(), to);
+  }
   for (uint32_t cpu = 0; cpu < cpus(); ++cpu) copy_out(to + cpu * stride(), value(slot, cpu), stride());
 }
 
@@ -133,7 +138,8 @@ int HashMap::copy_take(std::span<const std::byte> key, std::span<std::byte> to) 
 int HashMap::copy_update(std::span<const std::byte> key, std::span<const std::byte> from, uint64_t flags) {
   if (const int rc = may_write(); rc != 0) return rc;
   if (key.size() != spec().key_size || from.size() != control_value_size()) return -EINVAL;
-  if (flags > BPF_EXIST) return -EINVAL;
+  const bool may_lock = has_lock(spec()) && !per_cpu() && !lru_;
+  if (flags > (may_lock ? BPF_EXIST | BPF_F_LOCK : BPF_EXIST) || (flags & 3) == 3) return -EINVAL;
   return put(key.data(), flags, {from.data(), true, 0}, cpus());
 }
 

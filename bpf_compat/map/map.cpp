@@ -8,6 +8,7 @@
 #include "bpf_compat/map/array.hpp"
 #include "bpf_compat/map/bloom.hpp"
 #include "bpf_compat/map/devmap_hash.hpp"
+#include "bpf_compat/map/events.hpp"
 #include "bpf_compat/map/hash.hpp"
 #include "bpf_compat/map/hash_of_maps.hpp"
 #include "bpf_compat/map/lpm_trie.hpp"
@@ -63,6 +64,10 @@ Result<std::shared_ptr<Map>> create_family(const MapSpec& spec, uint32_t cpus, G
       return TargetArrayMap::create(spec, cpus, grace);
     case BPF_MAP_TYPE_DEVMAP_HASH:
       return DevmapHash::create(spec, cpus, grace);
+    case BPF_MAP_TYPE_RINGBUF:
+      return RingBufMap::create(spec, cpus);
+    case BPF_MAP_TYPE_PERF_EVENT_ARRAY:
+      return PerfEventMap::create(spec, cpus);
     default:
       return fail(ENOTSUP, fmt::format("type {} is not supported by this version", map_type_name(spec.type)));
   }
@@ -80,6 +85,10 @@ bool Map::per_cpu() const {
 int Map::copy_take(std::span<const std::byte> /*key*/, std::span<std::byte> /*value*/) {
   if (const int rc = may_read(); rc != 0) return rc;
   if (const int rc = may_write(); rc != 0) return rc;
+  return -kNotSupported;
+}
+
+int Map::drain(const std::function<void(const Event&)>& /*sink*/) {
   return -kNotSupported;
 }
 

@@ -17,6 +17,14 @@ namespace xbond::bpf {
 // The kernel's own number ENOTSUPP, which user space's errno.h does not know and bpf(2) gives out all the same.
 inline constexpr int kNotSupported = 524;
 
+// A record that a program wrote (ring buffers, perf event arrays).
+struct Event {
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC; perf events only, like the two numbers below
+  uint32_t cpu = 0;
+  uint32_t index = 0;
+  std::span<const std::byte> data = {};  // until the call returns
+};
+
 // The virtual calls serve control and generic code; packet-path code dispatches on the concrete final class by kind().
 class Map {
  public:
@@ -60,6 +68,9 @@ class Map {
   virtual int copy_take(std::span<const std::byte> key, std::span<std::byte> value);
   // BPF_MAP_GET_NEXT_KEY: an empty `key` asks for the first. -ENOENT at the end.
   virtual int next_key(std::span<const std::byte> key, std::span<std::byte> next) = 0;
+
+  // Control: gives each record since the last call to `sink`. -kNotSupported for maps that hold none.
+  virtual int drain(const std::function<void(const Event&)>& sink);
 
   // Control: the last program that was loaded with this map is gone. Maps that refer to programs let them go.
   virtual void unused() noexcept {}

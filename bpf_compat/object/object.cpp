@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "bpf_compat/object/btf_handle.hpp"
 #include "bpf_compat/object/libbpf_log.hpp"
 #include "bpf_compat/object/normalise.hpp"
 #include "bpf_compat/object/sanity.hpp"
@@ -176,12 +177,28 @@ Result<Read> read_object(std::span<const std::byte> elf, const LibbpfLog& log) {
   return Read{std::move(*normalised), std::move(handle)};
 }
 
+// Where the spin lock of a map's values lies; -1: they have none.
+int32_t spin_lock_of(const bpf_object* object, const bpf_map* map) {
+  const auto* types = bpf_object__btf(object);
+  if (!types) return -1;
+  const auto* value = btf__type_by_id(types, skip_modifiers(types, bpf_map__btf_value_type_id(map)));
+  if (!value || !btf_is_struct(value)) return -1;
+  const auto* member = btf_members(value);
+  for (uint16_t i = 0; i < btf_vlen(value); ++i) {
+    const auto* type = btf__type_by_id(types, skip_modifiers(types, member[i].type));
+    if (type && btf_is_struct(type) && btf_name(types, type->name_off) == "bpf_spin_lock")
+      return static_cast<int32_t>(btf_member_bit_offset(value, i) / 8);
+  }
+  return -1;
+}
+
 // Maps, before the load, which forgets what maps of maps hold.
 std::vector<MapSpec> describe_maps(const Read& read) {
   std::vector<MapSpec> maps;
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, read.handle.get()) {
     maps.push_back(describe(map));
+    maps.back().spin_lock = spin_lock_of(read.handle.get(), map);
     if (const auto it = read.normalised.initial_refs.find(bpf_map__name(map)); it != read.normalised.initial_refs.end())
       maps.back().initial_refs = it->second;
   }

@@ -23,6 +23,7 @@ struct MapSpec {
   uint32_t max_entries = 0;
   uint32_t flags = 0;              // BPF_F_*
   uint64_t extra = 0;              // map_extra: bloom filters' number of hash functions
+  int32_t spin_lock = -1;          // where in a value its struct bpf_spin_lock begins; -1: it has none
   std::vector<std::byte> initial;  // data sections: the first value; else empty
   bool frozen = false;             // .rodata: no one writes it
   // Declared to be pinned by name (LIBBPF_PIN_BY_NAME): objects of one process that name it share one map.
