@@ -65,6 +65,7 @@ start ""
 within 40 "both members in use" in_use_are "0 1"
 peer_serve
 wait_for 20 "the partner's host answers" "$tools/flow.py" ping-udp 10.1.1.2 7777
+console show lacp json | "$tools/schema.py" "$top/tests/data/schema/show_lacp.json" || fail "show lacp json"
 same "one aggregator" "$(lacp "sum(a['ports'] for a in d[0]['aggregators'] if a['active'])")" 2
 
 step "and traffic takes both, both ways"

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/unit/bond/bond_fixture.hpp"
+#include "tests/unit/json_schema.hpp"
 
 namespace xbond::bond::test {
 namespace {
@@ -249,6 +250,25 @@ TEST(Lacp, TheTableShowsBothSidesAndWhy) {
     EXPECT_NE(table.find(part), std::string::npos) << part << "\nis not in\n" << table;
   }
   EXPECT_TRUE(make({}).show_lacp(0).empty());
+}
+
+TEST(Lacp, JsonIsWhatItsSchemaSays) {
+  using xbond::test::JsonReader;
+  Pair pair(kFast, kFast);
+  const auto expect_fits = [&](const std::string& text, const std::string& schema) {
+    const auto wanted = JsonReader::read_file((XBOND_TEST_DATA "/schema/" + schema).c_str());
+    const auto json = JsonReader::read("[" + text + "]");
+    ASSERT_TRUE(wanted);
+    ASSERT_TRUE(json) << text;
+    EXPECT_EQ(xbond::test::mismatch(*json, *wanted), "") << text;
+  };
+  for (int step = 0; step < 3; ++step) {
+    expect_fits(pair.side(0).lacp_json(pair.now()), "show_lacp.json");
+    expect_fits(pair.side(0).json(), "show_bond.json");
+    if (step == 0) pair.open(0);
+    if (step == 1) pair.open(1);
+    pair.run(10'000);
+  }
 }
 
 }  // namespace
