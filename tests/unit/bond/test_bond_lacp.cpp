@@ -72,9 +72,11 @@ class Pair {
     });
     for (uint16_t link : {uint16_t{0}, uint16_t{1}}) {
       const Mac mac{0x02, 0, 0, 0, tag, static_cast<uint8_t>(link)};
-      ASSERT_TRUE(sides_[which]->add_member(
-          {.port = link, .name = std::string(1, prefix) + std::to_string(link), .permanent_mac = mac, .link = kTenGig},
-          now_));
+      ASSERT_TRUE(sides_[which]->add_member({.port = link,
+                                             .name = std::string{prefix, static_cast<char>('0' + link)},
+                                             .permanent_mac = mac,
+                                             .link = kTenGig},
+                                            now_));
     }
   }
   void saw(size_t which, const Changes& changes) {
