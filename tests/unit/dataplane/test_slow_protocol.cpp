@@ -27,7 +27,9 @@ class Says : public test::FakeProgram {
 // `subtype`, after the header of a slow protocol's frame; what differs from it is for the caller to change.
 rte_mbuf* slow(uint8_t subtype, uint16_t length = 124) {
   rte_mbuf* m = rte_pktmbuf_alloc(pool());
-  auto* bytes = reinterpret_cast<uint8_t*>(rte_pktmbuf_append(m, length));
+  m->data_len = length;
+  m->pkt_len = length;
+  auto* bytes = rte_pktmbuf_mtod(m, uint8_t*);
   std::memset(bytes, 0, 124);
   constexpr uint8_t kStart[] = {0x01, 0x80, 0xc2, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x88, 0x09};
   std::memcpy(bytes, kStart, sizeof kStart);
