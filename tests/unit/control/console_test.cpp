@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "lib/control/event_loop.hpp"
+#include "lib/unique_fd.hpp"
 #include "tests/unit/control/child.hpp"
 #include "tests/unit/control/sample_table.hpp"
 
@@ -264,7 +265,7 @@ TEST(Services, ServeWithoutStdin) {
 
 TEST(EventLoop, ForgottenDescriptorsAreNotCalled) {
   const auto loop = std::move(*EventLoop::create());
-  const Fd first(eventfd(1, 0)), second(eventfd(1, 0));
+  const UniqueFd first(eventfd(1, 0)), second(eventfd(1, 0));
   int calls = 0;
   const auto once = [&](uint32_t) {
     ++calls;

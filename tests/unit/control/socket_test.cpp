@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "lib/control/console.hpp"
+#include "lib/unique_fd.hpp"
 #include "tests/unit/control/sample_table.hpp"
 
 namespace xbond::control {
@@ -53,7 +54,7 @@ class Peer {
   std::string ask(const std::string& line) { return send(line + '\n') ? read_to("OK\n") : "(not sent)"; }
 
  private:
-  Fd fd_;
+  UniqueFd fd_;
   bool connected_;
 };
 
@@ -100,7 +101,7 @@ class Socket : public testing::Test {
   std::filesystem::path directory_;
   std::string path_;
   CommandTable table_;
-  Fd wake_{eventfd(0, EFD_NONBLOCK)};
+  UniqueFd wake_{eventfd(0, EFD_NONBLOCK)};
   std::unique_ptr<SocketServer> server_;
   std::thread thread_;
 };
@@ -205,7 +206,7 @@ TEST_F(Socket, ClientsStayWhileTheLoopIsChanged) {
 TEST_F(Socket, ReplacesAStaleFileOnly) {
   const sockaddr_un address = address_of(path_);
   {
-    const Fd dead(socket(AF_UNIX, SOCK_STREAM, 0));
+    const UniqueFd dead(socket(AF_UNIX, SOCK_STREAM, 0));
     ASSERT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
   ASSERT_TRUE(std::filesystem::exists(path_));
