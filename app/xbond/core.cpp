@@ -276,7 +276,8 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
       snapshot->keep.push_back(std::move(program));
     }
     if (port.tap.handle != 0) {
-      snapshot->hosts.push_back({.from_host = port.tap.rings->from_host, .bond = nullptr, .up = port.polled, .port = id});
+      snapshot->hosts.push_back(
+          {.from_host = port.tap.rings->from_host, .bond = nullptr, .up = port.polled, .port = id});
     }
   }
   for (const auto& b : bonds_) {
@@ -296,8 +297,10 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
       view.to_host = b->tap.rings->to_host;
     }
     if (b->tap.handle != 0 && !b->bond.ports().empty()) {
-      snapshot->hosts.push_back(
-          {.from_host = b->tap.rings->from_host, .bond = table.get(), .up = b->bond.up(), .port = b->bond.ports().front()});
+      snapshot->hosts.push_back({.from_host = b->tap.rings->from_host,
+                                 .bond = table.get(),
+                                 .up = b->bond.up(),
+                                 .port = b->bond.ports().front()});
     }
     snapshot->keep.push_back(std::move(table));
   }

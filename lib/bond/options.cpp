@@ -28,8 +28,8 @@ constexpr uint8_t kCanArp = bits(can_monitor_by_arp);
 constexpr uint8_t kBalancesLoad = bits(is_load_balancing);
 
 constexpr std::array kModes{
-    NamedValue{"balance-rr", 0},  NamedValue{"active-backup", 1},  NamedValue{"balance-xor", 2},
-    NamedValue{"broadcast", 3},   NamedValue{"802.3ad", 4}, NamedValue{"balance-tlb", 5},
+    NamedValue{"balance-rr", 0},  NamedValue{"active-backup", 1}, NamedValue{"balance-xor", 2},
+    NamedValue{"broadcast", 3},   NamedValue{"802.3ad", 4},       NamedValue{"balance-tlb", 5},
     NamedValue{"balance-alb", 6},
 };
 constexpr std::array kPolicies{

@@ -22,7 +22,9 @@ class Qsbr final : public bpf::Grace {
 
   uint64_t start() noexcept override { return rte_rcu_qsbr_start(state_.get()); }
   // Never blocks. Offline workers count as passed.
-  [[nodiscard]] bool passed(uint64_t token) noexcept override { return rte_rcu_qsbr_check(state_.get(), token, false) == 1; }
+  [[nodiscard]] bool passed(uint64_t token) noexcept override {
+    return rte_rcu_qsbr_check(state_.get(), token, false) == 1;
+  }
 
  private:
   struct Free {
