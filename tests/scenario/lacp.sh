@@ -10,6 +10,8 @@ serve_on() {
   [[ -z $server ]] || return 0
   exec_on "$1" "$tools/flow.py" echo 7777 & server=$!
 }
+peer_can_be_passive=false peer_sees_carrier=false # the partner's file says it
+# shellcheck source=/dev/null
 source "$tools/peers/$1.sh"
 
 # --- what is asked of xbond
