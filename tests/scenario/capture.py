@@ -35,7 +35,7 @@ def flows(network, count_flows, count):
     link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     for serial in range(count):
         for flow in range(count_flows):
-            link.sendto(struct.pack(">I", serial) + bytes(20), (f"{network}{2 + flow % 8}", FIRST_PORT + flow))
+            link.sendto(struct.pack(">I", serial) + bytes(20), (f"{network}{2 + flow // 4 % 8}", FIRST_PORT + flow))
         time.sleep(0.002)
 
 
