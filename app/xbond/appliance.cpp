@@ -229,19 +229,11 @@ bool Appliance::wait_for_workers(uint64_t token) {
 
 Status Appliance::reconfigure(const Device& device, const std::function<Status(port::Port&)>& change) {
   port::Port& port = *device.port;
-  const bool was_up = port.admin_up();
-  const auto set_polled = [&](bool polled) {
-    return with_core([&](Core& core) {
-      core.set_polled(port.id(), polled);
-      return published_->token();
-    });
-  };
-  if (!wait_for_workers(set_polled(false))) {
-    (void)set_polled(was_up);
+  if (!set_polled(port, false)) {
     return fail(EBUSY, fmt::format("{}: a worker did not leave the port within 2 s; nothing changed", device.name));
   }
   Status result = change(port);
-  (void)set_polled(port.admin_up());
+  (void)set_polled(port, port.admin_up());
   return result;
 }
 

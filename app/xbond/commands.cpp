@@ -9,6 +9,24 @@ std::string mac_text(const port::Mac& m) {
   return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
+Result<std::vector<const Device*>> bonds_named(const Appliance& appliance, const std::string& name) {
+  std::vector<const Device*> bonds;
+  if (!name.empty()) {
+    auto bond = appliance.find_bond(name);
+    if (!bond) {
+      return bond.error();
+    }
+    bonds.push_back(bond.value());
+    return bonds;
+  }
+  for (const Device& device : appliance.devices()) {
+    if (device.port == nullptr) {
+      bonds.push_back(&device);
+    }
+  }
+  return bonds;
+}
+
 void add_commands(control::CommandTable& table, Appliance& appliance, std::function<void()> quit) {
   const auto names = [&appliance](auto wanted) {
     return [&appliance, wanted](const control::Args&) {

@@ -22,6 +22,9 @@ void add_stats_commands(control::CommandTable& table, Appliance& appliance);  //
 // The counters of `show stats`, also printed at the end and every --stats-period.
 std::string stats_text(Appliance& appliance);
 
+// The bond of that name, or without a name all of them. Errors: as Appliance::find_bond.
+Result<std::vector<const Device*>> bonds_named(const Appliance& appliance, const std::string& name);
+
 std::string mac_text(const port::Mac& mac);
 
 }  // namespace xbond::app

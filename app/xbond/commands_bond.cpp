@@ -21,24 +21,14 @@ std::string kernel_release() {
 }
 
 Status show_bond(Appliance& appliance, const control::Args& args, std::string& out) {
-  std::vector<const Device*> bonds;
-  if (const std::string& name = args.get("NAME"); !name.empty()) {
-    auto bond = appliance.find_bond(name);
-    if (!bond) {
-      return bond.error();
-    }
-    bonds.push_back(bond.value());
-  } else {
-    for (const Device& device : appliance.devices()) {
-      if (device.port == nullptr) {
-        bonds.push_back(&device);
-      }
-    }
+  const auto bonds = bonds_named(appliance, args.get("NAME"));
+  if (!bonds) {
+    return bonds.error();
   }
   const bool as_json = args.has("json");
   const std::string release = kernel_release();
   std::string list;
-  for (const Device* device : bonds) {
+  for (const Device* device : *bonds) {
     const std::string text = appliance.with_core([&](Core& core) {
       const bond::Bond& bond = *core.find_bond(device->name);
       return as_json ? bond.json() : bond.show(release);

@@ -8,26 +8,17 @@ namespace xbond::app {
 namespace {
 
 Status show_lacp(Appliance& appliance, const control::Args& args, std::string& out) {
-  std::vector<std::string> names;
-  if (const std::string& name = args.get("NAME"); !name.empty()) {
-    auto bond = appliance.find_bond(name);
-    if (!bond) {
-      return bond.error();
-    }
-    names.push_back(bond.value()->name);
-  } else {
-    for (const Device& device : appliance.devices()) {
-      if (device.port == nullptr) {
-        names.push_back(device.name);
-      }
-    }
+  const auto bonds = bonds_named(appliance, args.get("NAME"));
+  if (!bonds) {
+    return bonds.error();
   }
   const bool as_json = args.has("json");
   std::string list;
-  for (const std::string& name : names) {
+  for (const Device* device : *bonds) {
+    const std::string& name = device->name;
     const std::string text = appliance.with_core([&](Core& core) {
-      const bond::Bond* bond = core.find_bond(name);
-      return bond == nullptr ? std::string() : as_json ? bond->lacp_json(now_ms()) : bond->show_lacp(now_ms());
+      const bond::Bond& bond = *core.find_bond(name);
+      return as_json ? bond.lacp_json(now_ms()) : bond.show_lacp(now_ms());
     });
     if (text.empty() && !args.get("NAME").empty()) {
       return fail(EINVAL, fmt::format("{} is not in mode 802.3ad: it has no LACP", name));

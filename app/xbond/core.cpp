@@ -59,14 +59,19 @@ port::Mac Core::bond_mac(std::string_view bond) const {
   return found == nullptr ? port::Mac{} : found->bond.mac();
 }
 
-const bond::Bond* Core::bond_of(uint16_t port) const {
+Core::BondEntry* Core::entry_of(uint16_t port) const {
   for (const auto& b : bonds_) {
     const auto members = b->bond.ports();
     if (std::find(members.begin(), members.end(), port) != members.end()) {
-      return &b->bond;
+      return b.get();
     }
   }
   return nullptr;
+}
+
+const bond::Bond* Core::bond_of(uint16_t port) const {
+  const BondEntry* found = entry_of(port);
+  return found == nullptr ? nullptr : &found->bond;
 }
 
 Status Core::set_bond_option(std::string_view bond, std::string_view option, std::string_view value) {

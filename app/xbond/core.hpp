@@ -130,6 +130,7 @@ class Core {
   };
 
   BondEntry* entry(std::string_view name);
+  [[nodiscard]] BondEntry* entry_of(uint16_t port) const;  // the bond a port is in, or nullptr
   void apply(BondEntry& bond, bond::Changes changes);
   void poll_links(BondEntry& bond, uint64_t now);
   void poll_port_taps();
@@ -140,11 +141,10 @@ class Core {
   [[nodiscard]] Status check_program(const BondEntry& bond, std::string_view option, std::string_view value) const;
   [[nodiscard]] const BondEntry* bond_with(uint32_t ifindex) const;
   // core_slow.cpp
-  void slow_protocol(uint16_t port, const rte_mbuf* frame);
+  void slow_protocol(BondEntry& bond, uint16_t port, const rte_mbuf* frame);
   void send_slow_protocol(uint16_t port, std::span<const uint8_t> frame);
   void receive_for_stopped_workers();
-  void receive_for_stopped_workers(uint16_t port, uint16_t queue);
-  [[nodiscard]] bool has_lacp() const;
+  void receive_for_stopped_workers(BondEntry& bond, uint16_t port, uint16_t queue);
   // core_probes.cpp
   void tick(BondEntry& bond, uint64_t now);
   void send_probes(BondEntry& bond, std::span<const uint16_t> ports);

@@ -120,10 +120,7 @@ bool Core::wants_punts() const {
 void Core::take_punts(uint64_t now) {
   for (xdp::PuntRing& ring : setup_.punts) {
     ring.drain([&](rte_mbuf* frame, xdp::PuntKind kind, uint16_t port) {
-      BondEntry* b = nullptr;
-      if (const bond::Bond* found = bond_of(port); found != nullptr) {
-        b = entry(found->name());
-      }
+      BondEntry* b = entry_of(port);
       if (b == nullptr) {
         rte_pktmbuf_free(frame);
         return;
@@ -140,7 +137,7 @@ void Core::take_punts(uint64_t now) {
           }
           break;
         case xdp::PuntKind::slow_protocol:
-          slow_protocol(port, frame);
+          slow_protocol(*b, port, frame);
           break;
       }
       rte_pktmbuf_free(frame);

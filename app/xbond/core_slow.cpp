@@ -18,23 +18,11 @@ constexpr size_t kLongest = 1518;
 
 }  // namespace
 
-void Core::slow_protocol(uint16_t port, const rte_mbuf* frame) {
-  for (const auto& b : bonds_) {
-    const auto members = b->bond.ports();
-    if (std::find(members.begin(), members.end(), port) == members.end()) {
-      continue;
-    }
-    std::array<uint8_t, kLongest> copy;
-    const auto length = std::min<uint32_t>(rte_pktmbuf_pkt_len(frame), copy.size());
-    const void* bytes = rte_pktmbuf_read(frame, 0, length, copy.data());
-    apply(*b, b->bond.slow_protocol(port, {static_cast<const uint8_t*>(bytes), length}, now_ms()));
-    return;
-  }
-}
-
-bool Core::has_lacp() const {
-  return std::any_of(bonds_.begin(), bonds_.end(),
-                     [](const auto& b) { return b->bond.mode() == bond::Mode::ieee8023ad; });
+void Core::slow_protocol(BondEntry& b, uint16_t port, const rte_mbuf* frame) {
+  std::array<uint8_t, kLongest> copy;
+  const auto length = std::min<uint32_t>(rte_pktmbuf_pkt_len(frame), copy.size());
+  const void* bytes = rte_pktmbuf_read(frame, 0, length, copy.data());
+  apply(b, b.bond.slow_protocol(port, {static_cast<const uint8_t*>(bytes), length}, now_ms()));
 }
 
 // Stopped workers must not cost the link: their queues are the protocol thread's then. Data that came is dropped.
@@ -47,20 +35,20 @@ void Core::receive_for_stopped_workers() {
     for (const uint16_t id : std::vector<uint16_t>(members.begin(), members.end())) {
       const PortEntry& member = ports_.at(id);
       for (uint16_t queue = 0; member.polled && queue < member.port->rx_queues(); ++queue) {
-        receive_for_stopped_workers(id, queue);
+        receive_for_stopped_workers(*b, id, queue);
       }
     }
   }
 }
 
-void Core::receive_for_stopped_workers(uint16_t port, uint16_t queue) {
+void Core::receive_for_stopped_workers(BondEntry& b, uint16_t port, uint16_t queue) {
   constexpr unsigned kBursts = 32;  // a full ring of the usual size; more waits for the next round
   std::array<rte_mbuf*, port::kFlushAt> pkts;
   for (unsigned burst = 0; burst < kBursts; ++burst) {
     const uint16_t n = rte_eth_rx_burst(port, queue, pkts.data(), pkts.size());
     for (uint16_t i = 0; i < n; ++i) {
       if (xdp::is_lacp_or_marker(pkts[i])) {
-        slow_protocol(port, pkts[i]);
+        slow_protocol(b, port, pkts[i]);
       } else {
         port::count_up(dropped_for_stopped_workers_[port], 1);
       }
@@ -90,9 +78,7 @@ void Core::send_slow_protocol(uint16_t port, std::span<const uint8_t> frame) {
 
 void Core::leave() {
   for (const auto& b : bonds_) {
-    bond::Changes changes = b->bond.set_up(false, now_ms());
-    changes.table = true;
-    apply(*b, std::move(changes));
+    (void)set_bond_up(b->bond.name(), false);
   }
   arm(now_ms());
 }
