@@ -8,6 +8,7 @@
                                                         was sent between the two moments (nothing when none are given)
     flow.py echo PORT | ping-udp ADDRESS PORT           answers datagrams; asks once, exit status 0 when answered
     flow.py ask-many ADDRESS PORT FLOWS                 asks from as many ports; prints how many were answered
+    flow.py flood INTERFACE MAC PER-SECOND SECONDS      datagrams of many flows straight onto a link; prints how many
 
 Times are of CLOCK_MONOTONIC, which all network namespaces share.
 """
@@ -134,6 +135,23 @@ def ask_many(address, port, flows):
     return len(answered)
 
 
+def flood(interface, mac, per_second, seconds):
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    link.bind((interface, 0))
+    header = bytes.fromhex(mac.replace(":", "")) + bytes.fromhex("0200000000ee0800")
+    frames = []
+    for flow in range(256):
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes([10, 9, 0, flow]), bytes([10, 9, 1, 1]))
+        frames.append(header + ip + struct.pack(">HHHH", 1000 + flow, 9, 26, 0) + bytes(18))
+    sent, start = 0, time.monotonic()
+    while (elapsed := time.monotonic() - start) < seconds:
+        for _ in range(min(256, int(elapsed * per_second) - sent)):
+            link.send(frames[sent % len(frames)])
+            sent += 1
+        time.sleep(0.0005)
+    print(sent)
+
+
 def main(arguments):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     match arguments:
@@ -151,6 +169,8 @@ def main(arguments):
             echo(int(port))
         case ["ping-udp", address, port]:
             return ask(address, int(port))
+        case ["flood", interface, mac, per_second, seconds]:
+            flood(interface, mac, int(per_second), float(seconds))
         case ["ask-many", address, port, flows]:
             print(ask_many(address, int(port), int(flows)))
         case _:

@@ -62,7 +62,7 @@ finish() {
   trap - EXIT
   if ((status != 0 && status != 77 && status < 128)) && [[ -s $work/xbond.log ]]; then
     echo "--- last lines of xbond:"
-    tail -n 40 "$work/xbond.log"
+    tail -n 40 "$work/xbond.log" | cut -c 1-300
   fi
   exit "$status" # process 1 of its namespace ends: the kernel ends all others
 }
