@@ -43,7 +43,7 @@ std::string tap_name(std::string device);
 class Appliance {
  public:
   // EAL is up. Opens every port, makes bonds and taps, attaches the programs. Errors: one line; nothing is left behind.
-  static Result<std::unique_ptr<Appliance>> create(const Options& options, port::Notice notice);
+  static Result<std::unique_ptr<Appliance>> create(const Options& options, const port::Notice& notice);
   ~Appliance();
   Appliance(const Appliance&) = delete;
   Appliance& operator=(const Appliance&) = delete;

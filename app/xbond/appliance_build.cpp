@@ -56,7 +56,7 @@ std::string tap_name(std::string device) {
   return device;
 }
 
-Result<std::unique_ptr<Appliance>> Appliance::create(const Options& options, port::Notice notice) {
+Result<std::unique_ptr<Appliance>> Appliance::create(const Options& options, const port::Notice& notice) {
   std::unique_ptr<Appliance> self(new Appliance());  // NOLINT(modernize-make-unique): private constructor
   self->engine_ = options.engine;
   self->notice_ = notice;

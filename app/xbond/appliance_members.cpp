@@ -80,7 +80,7 @@ Status Appliance::create_bond(const std::string& name, std::span<const std::pair
   }
   const uint32_t ifindex = ++last_ifindex_;
   TapRef tap = make_tap(name, random_mac(), kMtuOfEmptyBond, notice_);
-  const Status ok = with_core([&](Core& core) -> Status {
+  Status ok = with_core([&](Core& core) -> Status {
     if (Status added = core.add_bond(std::move(bond.value()), ifindex, std::move(tap)); !added) {
       return added;
     }

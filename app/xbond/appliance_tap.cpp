@@ -19,7 +19,7 @@ Status Appliance::change_port(const Device& device, const PortChange& change) {
 Status Appliance::change_each(const Device& device, const PortChange& change, const PortChange& undo) {
   const std::vector<port::Port*> ports = ports_below(device);
   for (size_t done = 0; done < ports.size(); ++done) {
-    const Status status = change_port(device_of(*ports[done]), change);
+    Status status = change_port(device_of(*ports[done]), change);
     if (status) {
       continue;
     }

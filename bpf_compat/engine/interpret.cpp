@@ -25,6 +25,16 @@ namespace {
 
 using namespace arithmetic;  // NOLINT(google-build-using-namespace): the instructions' names
 
+// A loaded value as a register holds it: signed ones (BPF_MEMSX) with their sign.
+template <class T>
+uint64_t extended(T value) {
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<uint64_t>(int64_t{value});
+  } else {
+    return value;
+  }
+}
+
 template <class T>
 XBOND_NO_RACE_CHECK T load(const std::byte* from) {
   T value;
@@ -239,14 +249,14 @@ XBOND_NO_RACE_CHECK uint64_t interpret_from(const Entry& entry, Run& run, uint32
     const auto* from = run.readable(ADDRESS(pc->src), sizeof(type)); \
     if (!from) [[unlikely]]                                          \
       goto broken;                                                   \
-    DST = static_cast<uint64_t>(load<type>(from));                   \
+    DST = extended(load<type>(from));                                \
     NEXT();                                                          \
   }
   XBOND_BPF_LOADS(XBOND_CODE)
 #undef XBOND_CODE
 
-#define XBOND_CODE(name, type)                                                   \
-  name##_stack : DST = static_cast<uint64_t>(load<type>(bytes_at(ADDRESS(10)))); \
+#define XBOND_CODE(name, type)                                      \
+  name##_stack : DST = extended(load<type>(bytes_at(ADDRESS(10)))); \
   NEXT();
   XBOND_BPF_STACK_LOADS(XBOND_CODE)
 #undef XBOND_CODE

@@ -61,7 +61,8 @@ int DevmapHash::copy_erase(std::span<const std::byte> key) {
 }
 
 int DevmapHash::copy_take(std::span<const std::byte> key, std::span<std::byte> value) {
-  return Map::copy_take(key, value);  // the kernel has it for other hash maps only
+  // The kernel has it for other hash maps only.
+  return Map::copy_take(key, value);  // NOLINT(bugprone-parent-virtual-call)
 }
 
 void DevmapHash::unused() noexcept {

@@ -18,7 +18,7 @@ constexpr size_t kMaxTextBytes = 1'000'000 * sizeof(bpf_insn);
 struct Place {
   size_t section;
   uint64_t offset;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): it takes <=> for a pointer
 };
 
 struct Copy {
