@@ -282,7 +282,12 @@ xdp::PortCounters Appliance::raw_counters(uint16_t port) const {
   for (const auto& worker : pool_->workers()) {
     add(sum, worker->context().counters[port]);
   }
-  sum.drops[static_cast<size_t>(xdp::Drop::workers_stopped)] += core_->dropped_for_stopped_workers(port);
+  const ReceivedByControl& own = core_->received_by_control(port);
+  const uint64_t stopped = port::read_counter(own.workers_stopped), not_lacp = port::read_counter(own.not_lacp);
+  sum.slow_protocols += port::read_counter(own.taken);
+  sum.rx += port::read_counter(own.taken) + stopped + not_lacp;
+  sum.drops[static_cast<size_t>(xdp::Drop::workers_stopped)] += stopped;
+  sum.drops[static_cast<size_t>(xdp::Drop::not_lacp)] += not_lacp;
   return sum;
 }
 

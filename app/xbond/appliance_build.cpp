@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/xbond/appliance.hpp"
+#include "lib/bond/options.hpp"
 
 namespace xbond::app {
 namespace {
@@ -16,7 +17,16 @@ constexpr uint16_t kFrameOverhead = 14 + 8;
 struct Wanted {
   std::string device;
   PortOption option;
+  bool lacp = false;  // a member of a bond in 802.3ad
 };
+
+bool asks_for_lacp(const BondOption& bond) {
+  const bond::Option& mode = *bond::find_option("mode", false);
+  return std::any_of(bond.options.begin(), bond.options.end(), [&](const auto& option) {
+    const auto value = bond::parse_value(mode, option.second);
+    return option.first == mode.name && value && *value == static_cast<int64_t>(bond::Mode::ieee8023ad);
+  });
+}
 
 // Every port that the options name, once each, with its own settings where --port gives some.
 std::vector<Wanted> wanted_ports(const Options& options) {
@@ -31,7 +41,7 @@ std::vector<Wanted> wanted_ports(const Options& options) {
   }
   for (const BondOption& bond : options.bonds) {
     for (const std::string& member : bond.members) {
-      wanted.push_back({member, {}});
+      wanted.push_back({member, {}, asks_for_lacp(bond)});
     }
   }
   return wanted;
@@ -120,7 +130,8 @@ Status Appliance::open_ports(const Options& options, const port::Notice& notice)
                               .txq = either(w.option.txq, options.txq),
                               .rxd = either(w.option.rxd, options.rxd),
                               .txd = either(w.option.txd, options.txd),
-                              .mtu = w.option.mtu};
+                              .mtu = w.option.mtu,
+                              .slow_protocol_queue = w.lacp};
     auto port = port::Port::open(w.device, config, mbufs_.get(), notice);
     if (!port) {
       return port.error();

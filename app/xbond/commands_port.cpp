@@ -63,6 +63,10 @@ void info_text(Appliance& appliance, const Device& device, std::string& out) {
                      port.allmulticast() ? "enabled" : "disabled");
   out += fmt::format("Rx queues: {}\nTx queues: {}{}\n", port.rx_queues(), port.tx_queues(),
                      port.own_control_queue() ? " and one for control" : "; control's frames go by a ring");
+  if (port.has_slow_protocol_queue()) {
+    out += fmt::format("Slow protocols: queue {}, {}\n", port.rx_queues(),
+                       port.steers_slow_protocols() ? "by a flow rule" : "not in use");
+  }
   out += fmt::format("Bond: {}\nHost tap: {}\n", bond.empty() ? "none" : bond,
                      appliance.has_tap(device) ? device.name : "none");
 }
@@ -83,7 +87,8 @@ void info_json(Appliance& appliance, const Device& device, json::Writer& w) {
   w.member("duplex", link.full_duplex ? "full" : "half").member("mtu", port.mtu());
   w.member("promiscuous", port.promiscuous()).member("allmulticast", port.allmulticast());
   w.member("rx_queues", port.rx_queues()).member("tx_queues", port.tx_queues());
-  w.member("own_control_queue", port.own_control_queue()).member("bond", bond_name(appliance, port));
+  w.member("own_control_queue", port.own_control_queue());
+  w.member("steers_slow_protocols", port.steers_slow_protocols()).member("bond", bond_name(appliance, port));
   w.member("tap", appliance.has_tap(device)).end_object();
 }
 

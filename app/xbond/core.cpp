@@ -88,6 +88,9 @@ Status Core::set_bond_option(std::string_view bond, std::string_view option, std
   }
   changes->table = true;  // whatever the option was, workers see the new state
   apply(*b, std::move(changes.value()));
+  for (const uint16_t id : b->bond.ports()) {
+    steer(b, *ports_.at(id).port);
+  }
   b->poll_at_ms = 0;
   arm(now_ms());
   return {};
@@ -208,9 +211,7 @@ void Core::links_changed() {
 void Core::timer() {
   const uint64_t now = now_ms();
   take_punts(now);
-  if (workers_stopped_) {
-    receive_for_stopped_workers();
-  }
+  receive_slow_protocols();
   for (const auto& b : bonds_) {
     if (now >= b->poll_at_ms) {
       poll_links(*b, now);

@@ -41,6 +41,13 @@ struct BondLoad {
   uint64_t unbalanced = 0;
 };
 
+// Frames that members of 802.3ad bonds received while workers were stopped, or by their queue of slow protocols. Read
+// them with port::read_counter.
+struct ReceivedByControl {
+  uint64_t taken = 0;                          // LACP and marker PDUs
+  uint64_t workers_stopped = 0, not_lacp = 0;  // dropped: xdp::Drop
+};
+
 class Core {
  public:
   struct Setup {
@@ -93,10 +100,8 @@ class Core {
   // Before the end: every bond goes down, LACP's partners are told. Call until leaving() is false (a second at most).
   void leave();
   [[nodiscard]] bool leaving() const;
-  // Frames that members of 802.3ad bonds received while workers were stopped. Any thread.
-  [[nodiscard]] uint64_t dropped_for_stopped_workers(uint16_t port) const {
-    return port::read_counter(dropped_for_stopped_workers_[port]);
-  }
+  // What this thread itself received by a port. Any thread may read.
+  [[nodiscard]] const ReceivedByControl& received_by_control(uint16_t port) const { return by_control_[port]; }
 
   // --- events
   void links_changed();  // an event: look at every link now
@@ -143,8 +148,9 @@ class Core {
   // core_slow.cpp
   void slow_protocol(BondEntry& bond, uint16_t port, const rte_mbuf* frame);
   void send_slow_protocol(uint16_t port, std::span<const uint8_t> frame);
-  void receive_for_stopped_workers();
-  void receive_for_stopped_workers(BondEntry& bond, uint16_t port, uint16_t queue);
+  void steer(const BondEntry* bond, port::Port& port) const;
+  void receive_slow_protocols();
+  void receive_slow_protocols(BondEntry& bond, uint16_t port, uint16_t queue, uint64_t& dropped);
   // core_probes.cpp
   void tick(BondEntry& bond, uint64_t now);
   void send_probes(BondEntry& bond, std::span<const uint16_t> ports);
@@ -161,7 +167,7 @@ class Core {
   std::map<uint16_t, PortEntry> ports_;  // by ethdev port id
   std::vector<std::unique_ptr<BondEntry>> bonds_;
   xdp::Attachments attachments_;
-  std::array<uint64_t, RTE_MAX_ETHPORTS> dropped_for_stopped_workers_{};
+  std::array<ReceivedByControl, RTE_MAX_ETHPORTS> by_control_{};
   bool workers_stopped_ = true;
 };
 

@@ -101,6 +101,7 @@ Status Core::enslave(std::string_view bond, port::Port& member) {
   port.promiscuous = member.promiscuous();
   port.allmulticast = member.allmulticast();
   (void)member.set_allmulticast(true);
+  steer(b, member);
   apply_macs(*b);
   apply(*b, std::move(changes.value()));
   publish();
@@ -119,6 +120,7 @@ Status Core::release(std::string_view bond, uint16_t id, TapRef tap) {
   }
   PortEntry& port = ports_.at(id);
   attachments_.release(port.ifindex);
+  steer(nullptr, *port.port);
   const auto restart = workers_stopped_ || !port.polled ? port::Restart::allowed : port::Restart::never;
   if (Status ok = port.port->set_mac(port.port->permanent_mac(), restart);
       !ok && port.port->mac() != port.port->permanent_mac()) {

@@ -1,4 +1,5 @@
 // LACP's frames between ports and bonds, and the end of LACP.
+#include <fmt/format.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -25,8 +26,21 @@ void Core::slow_protocol(BondEntry& b, uint16_t port, const rte_mbuf* frame) {
   apply(b, b.bond.slow_protocol(port, {static_cast<const uint8_t*>(bytes), length}, now_ms()));
 }
 
-// Stopped workers must not cost the link: their queues are the protocol thread's then. Data that came is dropped.
-void Core::receive_for_stopped_workers() {
+// Where the port has a queue for them. Frames of a port in no 802.3ad bond, or that programs see first, are data.
+void Core::steer(const BondEntry* b, port::Port& port) const {
+  if (!port.has_slow_protocol_queue()) {
+    return;
+  }
+  const bool apart =
+      b != nullptr && b->bond.mode() == bond::Mode::ieee8023ad && !b->bond.params().xdp_sees_slow_protocols;
+  if (Status ok = port.steer_slow_protocols(apart); !ok) {
+    setup_.notice(fmt::format("{}; they come with the data", ok.error().text));
+  }
+}
+
+// Queues of slow protocols are the protocol thread's. So are stopped workers' queues: that forwarding is stopped must
+// not cost the link; data that came is dropped then.
+void Core::receive_slow_protocols() {
   for (const auto& b : bonds_) {
     if (b->bond.mode() != bond::Mode::ieee8023ad) {
       continue;
@@ -34,23 +48,31 @@ void Core::receive_for_stopped_workers() {
     const auto members = b->bond.ports();
     for (const uint16_t id : std::vector<uint16_t>(members.begin(), members.end())) {
       const PortEntry& member = ports_.at(id);
-      for (uint16_t queue = 0; member.polled && queue < member.port->rx_queues(); ++queue) {
-        receive_for_stopped_workers(*b, id, queue);
+      if (!member.polled) {
+        continue;
+      }
+      const uint16_t queues = member.port->rx_queues();
+      for (uint16_t queue = 0; workers_stopped_ && queue < queues; ++queue) {
+        receive_slow_protocols(*b, id, queue, by_control_[id].workers_stopped);
+      }
+      if (member.port->steers_slow_protocols()) {
+        receive_slow_protocols(*b, id, queues, by_control_[id].not_lacp);
       }
     }
   }
 }
 
-void Core::receive_for_stopped_workers(BondEntry& b, uint16_t port, uint16_t queue) {
+void Core::receive_slow_protocols(BondEntry& b, uint16_t port, uint16_t queue, uint64_t& dropped) {
   constexpr unsigned kBursts = 32;  // a full ring of the usual size; more waits for the next round
   std::array<rte_mbuf*, port::kFlushAt> pkts;
   for (unsigned burst = 0; burst < kBursts; ++burst) {
     const uint16_t n = rte_eth_rx_burst(port, queue, pkts.data(), pkts.size());
     for (uint16_t i = 0; i < n; ++i) {
       if (xdp::is_lacp_or_marker(pkts[i])) {
+        port::count_up(by_control_[port].taken, 1);
         slow_protocol(b, port, pkts[i]);
       } else {
-        port::count_up(dropped_for_stopped_workers_[port], 1);
+        port::count_up(dropped, 1);
       }
       rte_pktmbuf_free(pkts[i]);
     }

@@ -29,7 +29,7 @@ void Port::RingDeleter::operator()(rte_ring* ring) const noexcept {
 
 Port::~Port() {
   if (id_ == UINT16_MAX) return;
-  if (admin_up_) rte_eth_dev_stop(id_);
+  if (admin_up_) stop_device();
   drain_control_ring(false);
   // Closing gives the port back to ethdev for good; one that was never set up may be opened again.
   if (has_queues_) rte_eth_dev_close(id_);
@@ -41,8 +41,35 @@ Error Port::refusal(int code, const std::string& what) const {
   return fail(code, fmt::format("{}: the driver {} does not {}: {}", name_, driver_, what, rte_strerror(code)));
 }
 
+int Port::start_device() {
+  if (const int status = rte_eth_dev_start(id_); status != 0) return status;
+  // Some drivers spread over all queues again. What can't be kept away from the queue is lost there: then no rule.
+  const bool apart = slow_protocol_queue_ && (rx_queues_ == 1 || spread_over(id_, rx_queues_) == 0);
+  if (steer_ && apart) (void)rule_.create(id_, rx_queues_);
+  return 0;
+}
+
+int Port::stop_device() {
+  rule_.destroy();
+  return rte_eth_dev_stop(id_);
+}
+
+Status Port::steer_slow_protocols(bool on) {
+  if (on == steer_) return {};
+  if (on && !slow_protocol_queue_) return fail(ENOTSUP, fmt::format("{}: no queue for slow protocols", name_));
+  steer_ = on;
+  if (!on) {
+    rule_.destroy();
+  } else if (admin_up_) {
+    if (const int status = rule_.create(id_, rx_queues_); status != 0) {
+      return refusal(-status, "steer slow-protocol frames to a queue of their own");
+    }
+  }
+  return {};
+}
+
 Status Port::start() {
-  if (const int status = rte_eth_dev_start(id_); status != 0) return refusal(-status, "start");
+  if (const int status = start_device(); status != 0) return refusal(-status, "start");
   if (carrier_taken_) rte_eth_dev_set_link_up(id_);
   carrier_taken_ = false;
   admin_up_ = true;
@@ -53,7 +80,7 @@ Status Port::start() {
 Status Port::stop() {
   // Not every driver drops the carrier when it stops, and the partner should not send into a stopped port.
   carrier_taken_ = rte_eth_dev_set_link_down(id_) == 0;
-  if (const int status = rte_eth_dev_stop(id_); status != 0) {
+  if (const int status = stop_device(); status != 0) {
     if (carrier_taken_) rte_eth_dev_set_link_up(id_);
     carrier_taken_ = false;
     return refusal(-status, "stop");
@@ -74,8 +101,8 @@ Status Port::reconfigure(const std::function<int()>& apply, const std::function<
                          const std::string& what) {
   const ChangeSteps steps{.apply = apply,
                           .undo = undo,
-                          .stop = [this] { return rte_eth_dev_stop(id_); },
-                          .start = [this] { return rte_eth_dev_start(id_); }};
+                          .stop = [this] { return stop_device(); },
+                          .start = [this] { return start_device(); }};
   const bool was_up = admin_up_;
   if (restart == Restart::never) {
     const int status = apply();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bpf_compat/result.hpp"
+#include "lib/port/steering.hpp"
 
 struct rte_mempool;
 struct rte_ring;
@@ -47,6 +48,8 @@ struct Config {
   uint16_t rxd = 1024;
   uint16_t txd = 1024;
   uint16_t mtu = 0;  // 0: leave the driver's
+  // A receive queue more for slow-protocol frames, where the driver has flow rules; a notice where it has none.
+  bool slow_protocol_queue = false;
 };
 
 // Owns one ethdev: configures and starts it in open(), stops and closes it in the destructor.
@@ -74,6 +77,14 @@ class Port {
   // consumer, of mbufs) is drained by worker 0, in front of its own frames, to queue 0.
   [[nodiscard]] bool own_control_queue() const { return own_control_queue_; }
   [[nodiscard]] rte_ring* control_ring() const { return control_ring_.get(); }
+
+  // Slow-protocol frames apart: true where the port has a receive queue for them, number rx_queues(), beside the
+  // workers'. Who steers them polls it.
+  [[nodiscard]] bool has_slow_protocol_queue() const { return slow_protocol_queue_; }
+  // While on, untagged frames of ethertype 0x8809 arrive there, and nothing else does; across set_admin, too. Off after
+  // open(). ENOTSUP: no such queue; else the driver's errno, and they come with the data.
+  Status steer_slow_protocols(bool on);
+  [[nodiscard]] bool steers_slow_protocols() const { return rule_.active(); }
 
   // Transmit by control (protocol thread only): takes the frame always. While `workers_stopped` the caller owns every
   // queue, so it sends directly; else by its own queue or the ring. False: dropped and freed.
@@ -113,6 +124,9 @@ class Port {
   void drain_control_ring(bool transmit) noexcept;
   Status start();
   Status stop();
+  // The device alone; what does not survive a stop is made again.
+  int start_device();
+  int stop_device();
   [[nodiscard]] Error refusal(int code, const std::string& what) const;
   [[nodiscard]] LinkState poll_link() const noexcept;
   // Runs `apply` (0 or a negative errno), with the device stopped where the driver says EBUSY; see restart.hpp.
@@ -125,6 +139,8 @@ class Port {
   uint16_t rx_queues_ = 0, tx_queues_ = 0;
   uint16_t frame_room_ = 0;  // bytes of frame that an mbuf of the pool holds
   bool own_control_queue_ = false;
+  bool slow_protocol_queue_ = false, steer_ = false;
+  SlowProtocolRule rule_;
   bool has_queues_ = false;  // the device may hold mbufs of the pool, so that it has to be closed
   bool carrier_taken_ = false;
   std::unique_ptr<rte_ring, RingDeleter> control_ring_;

@@ -39,7 +39,7 @@ class PortOpener {
   Result<std::unique_ptr<Port>> run(uint16_t id) {
     for (Status (PortOpener::*step)(uint16_t) :
          {&PortOpener::identify, &PortOpener::check_mtu, &PortOpener::set_up_queues, &PortOpener::make_control_ring,
-          &PortOpener::take_mac, &PortOpener::apply_mtu, &PortOpener::start})
+          &PortOpener::take_mac, &PortOpener::apply_mtu, &PortOpener::start, &PortOpener::add_slow_protocol_queue})
       if (Status status = (this->*step)(id); !status) return status.error();
     return std::move(port_);
   }
@@ -57,6 +57,8 @@ class PortOpener {
   Status take_mac(uint16_t id);
   Status apply_mtu(uint16_t id);
   Status start(uint16_t id);
+  Status add_slow_protocol_queue(uint16_t id);
+  Status slow_protocol_queue_over(const QueuePlan& plan);
   void say(const std::string& what) const {
     if (notice_) notice_(fmt::format("{}: {}", port_->name_, what));
   }
@@ -67,6 +69,7 @@ class PortOpener {
   std::unique_ptr<Port> port_;
   rte_eth_dev_info info_{};
   DriverTraits traits_;
+  QueuePlan plan_;              // what was taken
   uint16_t rxd_ = 0, txd_ = 0;  // what the driver made of the wish
 };
 
@@ -168,6 +171,7 @@ Status PortOpener::set_up_transmit(uint16_t queues, uint16_t descriptors) {
 }
 
 void PortOpener::take_plan(const QueuePlan& plan, const QueuePlan& wanted) {
+  plan_ = plan;
   port_->rx_queues_ = plan.rx;
   port_->own_control_queue_ = plan.tx > config_.workers;
   port_->tx_queues_ = port_->own_control_queue_ ? static_cast<uint16_t>(plan.tx - 1) : plan.tx;
@@ -220,6 +224,41 @@ Status PortOpener::apply_mtu(uint16_t id) {
 
 Status PortOpener::start(uint16_t) {
   return port_->start();
+}
+
+// Last, since drivers tell what rules they take once they are configured. Without the queue the port is as it was.
+Status PortOpener::add_slow_protocol_queue(uint16_t) {
+  if (!config_.slow_protocol_queue) return {};
+  const Status ok = slow_protocol_queue_over(plan_);
+  if (ok) return {};
+  say(fmt::format("LACP's frames come with the data and are lost with it under overload ({})", ok.error().text));
+  if (port_->admin_up()) return {};
+  if (Status again = try_plan(plan_); !again) return again;
+  return port_->start();
+}
+
+Status PortOpener::slow_protocol_queue_over(const QueuePlan& plan) {
+  const uint16_t id = port_->id_;
+  if (const int status = SlowProtocolRule::check(id, 0); status == -ENOSYS || status == -ENOTSUP)
+    return fail(ENOTSUP, fmt::format("{} has no flow rules", port_->driver_));
+  else if (status != 0)
+    return fail(-status, fmt::format("{} does not steer by ethertype: {}", port_->driver_, rte_strerror(-status)));
+  if (plan.rx >= std::min<uint16_t>(info_.max_rx_queues, RTE_MAX_QUEUES_PER_PORT) ||
+      (traits_.equal_queues && plan.rx >= plan.tx))
+    return fail(ENOSPC, fmt::format("{} has no receive queue left for them", port_->driver_));
+  if (Status stopped = port_->stop(); !stopped) return stopped;
+  QueuePlan more = plan;
+  ++more.rx;
+  if (Status taken = try_plan(more); !taken) return taken;
+  if (Status started = port_->start(); !started) return started;
+  int status = plan.rx > 1 ? spread_over(id, plan.rx) : 0;
+  if (status == 0) status = SlowProtocolRule::check(id, plan.rx);
+  if (status == 0) {
+    port_->slow_protocol_queue_ = true;
+    return {};
+  }
+  if (Status stopped = port_->stop(); !stopped) return stopped;
+  return fail(-status, fmt::format("{} does not keep a queue for them: {}", port_->driver_, rte_strerror(-status)));
 }
 
 Result<std::unique_ptr<Port>> Port::open(std::string_view device, const Config& config, rte_mempool* pool,

@@ -22,11 +22,12 @@ enum class Drop : uint8_t {
   no_member,         // from the host: the bond has no usable member, or it (or the port) is down
   punt_full,         // LACP or marker PDU, but the protocol thread is behind
   workers_stopped,   // received by a member of an 802.3ad bond while forwarding was stopped
+  not_lacp,          // on the queue of slow protocols, but of another one (no LACP, no marker)
 };
-inline constexpr std::array<std::string_view, 13> kDropNames = {
+inline constexpr std::array<std::string_view, 14> kDropNames = {
     "xdp_drop",       "xdp_aborted", "xdp_unknown",     "xdp_redirect_err", "xdp_bond_down",
     "xdp_not_linear", "bond_down",   "inactive_member", "no_host",          "host_ring_full",
-    "no_member",      "punt_full",   "workers_stopped"};
+    "no_member",      "punt_full",   "workers_stopped", "not_lacp"};
 
 // Index: the verdict (XDP_ABORTED 0 … XDP_REDIRECT 4).
 inline constexpr std::array<std::string_view, 5> kVerdictNames = {"aborted", "drop", "pass", "tx", "redirect"};
