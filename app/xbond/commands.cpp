@@ -66,6 +66,7 @@ void add_commands(control::CommandTable& table, Appliance& appliance, std::funct
        }});
   add_port_commands(table, appliance);
   add_bond_commands(table, appliance);
+  add_hash_commands(table, appliance);
   add_lacp_commands(table, appliance);
   add_xdp_commands(table, appliance);
   add_map_commands(table, appliance);

@@ -13,7 +13,8 @@ void add_commands(control::CommandTable& table, Appliance& appliance, std::funct
 
 // Its parts
 void add_port_commands(control::CommandTable& table, Appliance& appliance);   // show port, port start, set port
-void add_bond_commands(control::CommandTable& table, Appliance& appliance);   // show bond, set bond, bond hash
+void add_bond_commands(control::CommandTable& table, Appliance& appliance);   // show bond, set bond
+void add_hash_commands(control::CommandTable& table, Appliance& appliance);   // bond hash
 void add_lacp_commands(control::CommandTable& table, Appliance& appliance);   // show lacp
 void add_xdp_commands(control::CommandTable& table, Appliance& appliance);    // xdp attach, show xdp
 void add_map_commands(control::CommandTable& table, Appliance& appliance);    // bpf map

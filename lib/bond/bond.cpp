@@ -140,6 +140,10 @@ Mac Bond::member_mac(uint16_t port) const {
   return std::as_const(held_->state).find(port)->mac;
 }
 
+const std::string& Bond::member_name(uint16_t port) const {
+  return std::as_const(held_->state).find(port)->name;
+}
+
 const Params& Bond::params() const {
   return held_->state.params;
 }

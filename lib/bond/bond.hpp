@@ -78,8 +78,9 @@ class Bond {
   [[nodiscard]] uint64_t announcement_delay_ms() const;  // peer_notif_delay; 0: each at the next miimon
   // That of the first member, also after it left; all zero before there is one. fail_over_mac active: the active one's.
   [[nodiscard]] Mac mac() const;
-  // What the member should carry. Precondition: it is one.
+  // What the member should carry, and its name. Precondition: it is one.
   [[nodiscard]] Mac member_mac(uint16_t port) const;
+  [[nodiscard]] const std::string& member_name(uint16_t port) const;
   [[nodiscard]] const Params& params() const;
 
   // While the bond is down its link monitor rests, as in Linux.

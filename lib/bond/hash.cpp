@@ -75,43 +75,50 @@ bool read_outer(std::span<const uint8_t> frame, uint32_t network_at, uint16_t et
   return true;
 }
 
-// Upper three bytes of the source MAC ^ lower three, and the tag that is beside the frame.
-uint32_t vlan_srcmac(std::span<const uint8_t> frame, bool tag_beside) noexcept {
+// What a tag beside the frame says, whole.
+uint32_t tag_control(std::span<const uint8_t> frame, bool tag_beside) noexcept {
+  return tag_beside ? load_be16(frame.data() + kEthertypeAt + 2) : 0;
+}
+
+// Upper three bytes of the source MAC ^ lower three.
+uint32_t source_mac(std::span<const uint8_t> frame) noexcept {
   const uint8_t* source = frame.data() + 6;
-  const uint32_t tci = tag_beside ? load_be16(frame.data() + kEthertypeAt + 2) : 0;
   const uint32_t upper = uint32_t{source[0]} << 16 | uint32_t{source[1]} << 8 | source[2];
   const uint32_t lower = uint32_t{source[3]} << 16 | uint32_t{source[4]} << 8 | source[5];
-  return tci ^ upper ^ lower;
+  return upper ^ lower;
 }
 
 // Every frame and every policy: the reference for the fast paths of hash_burst.cpp.
-uint32_t hash_any(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
+HashFields read(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
   if (frame.size() < kEtherHeader) {
-    return 0;
+    return {};
   }
   const Start start = path == Path::host ? start_host(frame) : Start{};
   if (policy == Policy::vlan_srcmac) {
-    return vlan_srcmac(frame, start.tag_beside());
+    return {.kind = HashFields::Kind::vlan_srcmac,
+            .tag = tag_control(frame, start.tag_beside()),
+            .source_mac = source_mac(frame)};
   }
   const uint16_t ethertype = load_be16(frame.data() + start.type_at);
-  const uint32_t ethernet = uint32_t{frame[5]} ^ frame[11] ^ ethertype;
+  HashFields fields{.kind = HashFields::Kind::ethernet, .ethernet = uint32_t{frame[5]} ^ frame[11] ^ ethertype};
   if (policy == Policy::layer2) {
-    return ethernet;
+    return fields;
   }
   Flow flow;
   if (policy == Policy::encap23 || policy == Policy::encap34) {
     const std::optional<Flow> inner = dissect(frame, start);
     if (!inner) {
-      return ethernet;
+      return fields;
     }
     flow = *inner;
   } else if (!read_outer(frame, start.network_at, ethertype, flow)) {
-    return ethernet;
+    return fields;
   }
-  if (policy == Policy::layer23 || policy == Policy::encap23) {
-    return fold(ethernet, flow.addresses);
-  }
-  return fold(flow.ports, flow.addresses) >> 1;
+  const bool layer23 = policy == Policy::layer23 || policy == Policy::encap23;
+  fields.kind = layer23 ? HashFields::Kind::addresses : HashFields::Kind::flow;
+  fields.addresses = flow.addresses;
+  fields.ports = flow.ports;
+  return fields;
 }
 
 // No field that a policy reads lies beyond: Ethernet header and tags, two IPv4 headers with options around an ICMP
@@ -120,13 +127,33 @@ constexpr uint32_t kHeadersAtMost = kEtherHeader + kTagsAtMost * 4 + 60 + kIcmpH
 
 }  // namespace
 
+uint32_t HashFields::value() const noexcept {
+  switch (kind) {
+    case Kind::none:
+      break;
+    case Kind::ethernet:
+      return ethernet;
+    case Kind::addresses:
+      return fold(ethernet, addresses);
+    case Kind::flow:
+      return fold(ports, addresses) >> 1;
+    case Kind::vlan_srcmac:
+      return tag ^ source_mac;
+  }
+  return 0;
+}
+
+HashFields hash_fields(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
+  return read(policy, path, frame);
+}
+
 uint32_t hash(Policy policy, Path path, std::span<const uint8_t> frame) noexcept {
-  return hash_any(policy, path, frame);
+  return read(policy, path, frame).value();
 }
 
 uint32_t hash_mbuf(Policy policy, Path path, const rte_mbuf* frame) noexcept {
   std::array<uint8_t, std::max(kHeadersAtMost, kDissectAtMost)> copy;
-  return hash_any(policy, path, headers(frame, copy));
+  return read(policy, path, headers(frame, copy)).value();
 }
 
 }  // namespace xbond::bond

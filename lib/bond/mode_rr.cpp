@@ -13,26 +13,15 @@ constexpr uint8_t kIgmp = 2;
 constexpr uint32_t kProtocolAt = kEtherHeader + 9;  // in an untagged IPv4 frame
 constexpr uint32_t kShortestIgmp = kEtherHeader + 20;
 
-// As Linux sees it: by ethertype and protocol, fragments included. Any frame.
 bool is_igmp(Path path, const rte_mbuf* m) noexcept {
   std::array<uint8_t, kEtherHeader + kTagsAtMost * 4 + 20> copy;
-  const std::span<const uint8_t> frame = headers(m, copy);
-  if (frame.size() < kEtherHeader) {
-    return false;
-  }
-  const uint32_t type_at = path == Path::host ? start_host(frame).type_at : kEthertypeAt;
-  return load_be16(frame.data() + type_at) == RTE_ETHER_TYPE_IPV4 && frame.size() >= type_at + 2 + 20 &&
-         frame[type_at + 2 + 9] == kIgmp;
+  return is_igmp(path, headers(m, copy));
 }
 
 // False only where the frame can't be IGMP on the XDP path. One byte decides; what it can't decide (a short first
 // segment) is left to is_igmp().
 inline bool maybe_igmp(const rte_mbuf* m) noexcept {
   return m->data_len < kShortestIgmp || rte_pktmbuf_mtod(m, const uint8_t*)[kProtocolAt] == kIgmp;
-}
-
-uint16_t igmp_port(const TxTable& table) noexcept {
-  return table.igmp < table.usable ? table.port[table.igmp] : table.active;
 }
 
 // The place in the cycle of usable * packets_per_slave frames; a new table may have a shorter cycle than the last.
@@ -196,6 +185,15 @@ bool any_maybe_igmp(rte_mbuf* const* pkts, uint16_t n) noexcept {
 }
 
 }  // namespace
+
+bool is_igmp(Path path, std::span<const uint8_t> frame) noexcept {
+  if (frame.size() < kEtherHeader) {
+    return false;
+  }
+  const uint32_t type_at = path == Path::host ? start_host(frame).type_at : kEthertypeAt;
+  return load_be16(frame.data() + type_at) == RTE_ETHER_TYPE_IPV4 && frame.size() >= type_at + 2 + 20 &&
+         frame[type_at + 2 + 9] == kIgmp;
+}
 
 uint16_t transmit_rr(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
                      uint16_t n) noexcept {

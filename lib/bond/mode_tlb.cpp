@@ -49,35 +49,12 @@ std::optional<Balanced> ip_header(Path path, std::span<const uint8_t> frame) noe
   return Balanced{ethertype, frame.data() + at};
 }
 
-// bond_xmit_tlb_slave_get
-bool tlb_balances(Path path, std::span<const uint8_t> frame) noexcept {
-  return !frame.empty() && (frame[0] & 1U) == 0 && ip_header(path, frame).has_value();
-}
-
 uint32_t xor_bytes(const uint8_t* bytes, uint32_t n) noexcept {
   uint32_t hash = 0;
   for (uint32_t i = 0; i < n; ++i) {
     hash ^= bytes[i];
   }
   return hash;
-}
-
-// bond_xmit_alb_slave_get: `channel` is the xor of the destination address's bytes.
-bool alb_balances(Path path, std::span<const uint8_t> frame, uint32_t& channel) noexcept {
-  static constexpr uint8_t kBroadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-  static constexpr uint8_t kAllNodes[6] = {0x33, 0x33, 0, 0, 0, 1};
-  const std::optional<Balanced> ip = ip_header(path, frame);
-  if (!ip || std::equal(frame.begin(), frame.begin() + 6, std::begin(kBroadcast))) {
-    return false;
-  }
-  if (ip->ethertype == RTE_ETHER_TYPE_IPV4) {
-    channel = xor_bytes(ip->network + 16, 4);
-    return load32(ip->network + 16) != 0xffffffff && ip->network[9] != kIgmp;
-  }
-  const uint8_t* source = ip->network + 8;
-  channel = xor_bytes(ip->network + 24, 16);
-  const bool probe = std::all_of(source, source + 16, [](uint8_t byte) { return byte == 0; });  // duplicate detection
-  return !probe && !std::equal(frame.begin(), frame.begin() + 6, std::begin(kAllNodes));
 }
 
 // The frame is the host's own, in one piece up to its Ethernet header or else left as it is.
@@ -129,6 +106,29 @@ uint16_t spread(const TxTable& table, LcoreState& state, const uint32_t* hashes,
 }
 
 }  // namespace
+
+// bond_xmit_tlb_slave_get
+bool tlb_balances(Path path, std::span<const uint8_t> frame) noexcept {
+  return !frame.empty() && (frame[0] & 1U) == 0 && ip_header(path, frame).has_value();
+}
+
+// bond_xmit_alb_slave_get: `channel` is the xor of the destination address's bytes.
+bool alb_balances(Path path, std::span<const uint8_t> frame, uint32_t& channel) noexcept {
+  static constexpr uint8_t kBroadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+  static constexpr uint8_t kAllNodes[6] = {0x33, 0x33, 0, 0, 0, 1};
+  const std::optional<Balanced> ip = ip_header(path, frame);
+  if (!ip || std::equal(frame.begin(), frame.begin() + 6, std::begin(kBroadcast))) {
+    return false;
+  }
+  if (ip->ethertype == RTE_ETHER_TYPE_IPV4) {
+    channel = xor_bytes(ip->network + 16, 4);
+    return load32(ip->network + 16) != 0xffffffff && ip->network[9] != kIgmp;
+  }
+  const uint8_t* source = ip->network + 8;
+  channel = xor_bytes(ip->network + 24, 16);
+  const bool probe = std::all_of(source, source + 16, [](uint8_t byte) { return byte == 0; });  // duplicate detection
+  return !probe && !std::equal(frame.begin(), frame.begin() + 6, std::begin(kAllNodes));
+}
 
 uint16_t transmit_tlb(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
                       uint16_t n) noexcept {
