@@ -65,7 +65,7 @@ Pool::~Pool() {
 rte_mbuf* Pool::frame(std::span<const uint8_t> bytes) const {
   rte_mbuf* m = rte_pktmbuf_alloc(pool_.get());
   require(m != nullptr, "rte_pktmbuf_alloc");
-  std::memcpy(rte_pktmbuf_append(m, static_cast<uint16_t>(bytes.size())), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), rte_pktmbuf_append(m, static_cast<uint16_t>(bytes.size())));
   return m;
 }
 

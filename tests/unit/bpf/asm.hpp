@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -116,7 +117,7 @@ class Frame {
   static constexpr size_t kHeadroom = 256 - 40;
 
   explicit Frame(std::span<const uint8_t> packet) : buffer_(kBuffer, 0xee) {
-    std::memcpy(buffer_.data() + kHeadroom, packet.data(), packet.size());
+    std::copy(packet.begin(), packet.end(), buffer_.begin() + kHeadroom);
     auto* data = buffer_.data() + kHeadroom;
     view = {data, data + packet.size(), data, buffer_.data(), buffer_.data() + 4096 - 40 - 320, 7, 3, 0};
   }

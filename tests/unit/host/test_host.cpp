@@ -392,6 +392,9 @@ TEST_F(HostTest, DestructorCleansUp) {
   EXPECT_EQ(memzones(), zones);
 }
 
+// Of a processor: far more than an idle thread takes, also with sanitizers, and far less than one that spins.
+constexpr double kIdle = 0.15;
+
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -409,7 +412,7 @@ TEST_F(HostTest, IdlesCheaply) {
   std::this_thread::sleep_for(2s);
   const double share = (cpu_seconds() - before) / 2;
   std::printf("idle: %.2f %% of a CPU\n", share * 100);
-  EXPECT_LT(share, 0.05);
+  EXPECT_LT(share, kIdle);
 }
 
 // A deleted tap's descriptor is readable for ever.
@@ -420,7 +423,7 @@ TEST_F(HostTest, IdlesCheaplyWithADeletedTap) {
   std::this_thread::sleep_for(300ms);
   const double before = cpu_seconds();
   std::this_thread::sleep_for(500ms);
-  EXPECT_LT((cpu_seconds() - before) / 0.5, 0.05);
+  EXPECT_LT((cpu_seconds() - before) / 0.5, kIdle);
 }
 
 }  // namespace
