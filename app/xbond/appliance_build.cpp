@@ -40,8 +40,9 @@ std::vector<Wanted> wanted_ports(const Options& options) {
     }
   }
   for (const BondOption& bond : options.bonds) {
+    const bool lacp = asks_for_lacp(bond);
     for (const std::string& member : bond.members) {
-      wanted.push_back({member, {}, asks_for_lacp(bond)});
+      wanted.push_back({member, {}, lacp});
     }
   }
   return wanted;
