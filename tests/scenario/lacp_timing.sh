@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lacp_timing.sh [SECONDS]: LACP PDUs leave once a second, whatever the rest of the appliance does, and no member
 # flaps: for as long as said each (default 60) idle, with a saturated worker, with forwarding stopped, and while the
-# control thread and the machine's processors are busy compiling. The partner is Open vSwitch.
+# control thread and the machine's processors are busy compiling. Then the limit is measured: members that overflow lose
+# the partner's PDUs with the rest. The partner is Open vSwitch.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$@"
 need ethtool python3 g++ clang
 seconds=${1:-60}
@@ -84,6 +85,26 @@ compiling() {
   wait "${compilers[@]}"
 }
 
+# More frames than the worker can take, for 15 s. What is lost is lost before anybody knows what it is, PDUs as well;
+# our own still leave.
+overloaded() {
+  local before pdus sent got pids=() end
+  matches "attach" "$(console xdp attach net_null0 "$objects/xdp_slow.o")" "attached"
+  before=$(received) pdus=$(lacp "d[0]['counters']['lacpdu_rx']")
+  for end in end0 end1; do
+    exec_on peer "$tools/flow.py" flood "$end" "$(console show bond bond0 json | json "d[0]['mac']")" 60000 15 >"sent.$end" &
+    pids+=($!)
+  done
+  wait "${pids[@]}"
+  sent=$(($(<sent.end0) + $(<sent.end1)))
+  got=$(($(received) - before))
+  note "$sent frames sent to the members, $got received: $(((sent - got) * 100 / sent)) % lost"
+  note "$(($(lacp "d[0]['counters']['lacpdu_rx']") - pdus)) of some 30 PDUs of the partner received," \
+    "mux machines moved $(($(flaps) - $1)) times, members in use now: $(in_use)"
+  ((sent - got > sent / 10)) || fail "that was no overload"
+  console xdp detach net_null0 >/dev/null
+}
+
 # --- the story
 
 step "given a partner and a bond that have converged"
@@ -108,4 +129,8 @@ step "and with forwarding stopped"
 evenly stopped stopped
 step "and during a large compile"
 evenly compiling compiling
+
+step "and this is what an overload costs without a queue for slow protocols"
+overloaded "$(flaps)"
+wait_for 40 "both members in use again" in_use_are "0 1"
 stop_xbond

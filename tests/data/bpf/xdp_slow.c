@@ -1,0 +1,15 @@
+// Takes its time over each frame and drops it: a worker that polls a port with it has little left for others.
+#include <bpf/bpf_helpers.h>
+#include <linux/bpf.h>
+
+SEC("xdp")
+int xdp_slow(struct xdp_md* ctx) {
+  __u32 x = ctx->ingress_ifindex;
+  for (int i = 0; i < 10000; ++i) {
+    x = x * 1664525 + 1013904223;
+    asm volatile("" : "+r"(x));
+  }
+  return x == 0 ? XDP_ABORTED : XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "BSD";
