@@ -36,25 +36,54 @@ uint8_t* make_frame(rte_mempool* pool, size_t size, std::vector<rte_mbuf*>& out)
   return bytes;
 }
 
-void add_request(rte_mempool* pool, const port::Mac& mac, const bond::Ipv4& source, const bond::Ipv4& target,
-                 std::vector<rte_mbuf*>& out) {
-  uint8_t* bytes = make_frame(pool, sizeof(rte_ether_hdr) + sizeof(rte_arp_hdr), out);
+// From the addresses up to the ethertype; returns what follows. The frame has room for it.
+uint8_t* write_ethernet(uint8_t* bytes, const port::Mac& to, const port::Mac& from, const bond::Tags& tags,
+                        uint16_t ethertype) {
+  bytes = std::copy(to.begin(), to.end(), bytes);
+  bytes = std::copy(from.begin(), from.end(), bytes);
+  bytes = std::copy_n(tags.bytes.begin(), tags.size, bytes);
+  *bytes++ = static_cast<uint8_t>(ethertype >> 8);
+  *bytes++ = static_cast<uint8_t>(ethertype);
+  return bytes;
+}
+
+struct Arp {
+  uint16_t operation;
+  port::Mac to;  // of the frame
+  port::Mac sender_mac, target_mac;
+  bond::Ipv4 sender, target;
+  bond::Tags tags;
+};
+
+void add_arp(rte_mempool* pool, const Arp& what, std::vector<rte_mbuf*>& out) {
+  uint8_t* bytes = make_frame(pool, sizeof(rte_ether_hdr) + what.tags.size + sizeof(rte_arp_hdr), out);
   if (bytes == nullptr) {
     return;
   }
-  auto* ether = reinterpret_cast<rte_ether_hdr*>(bytes);
-  std::memset(&ether->dst_addr, 0xff, RTE_ETHER_ADDR_LEN);
-  std::memcpy(&ether->src_addr, mac.data(), mac.size());
-  ether->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_ARP);
-  auto* arp = reinterpret_cast<rte_arp_hdr*>(ether + 1);
+  bytes = write_ethernet(bytes, what.to, what.sender_mac, what.tags, RTE_ETHER_TYPE_ARP);
+  auto* arp = reinterpret_cast<rte_arp_hdr*>(bytes);
   arp->arp_hardware = rte_cpu_to_be_16(RTE_ARP_HRD_ETHER);
   arp->arp_protocol = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
   arp->arp_hlen = RTE_ETHER_ADDR_LEN;
   arp->arp_plen = sizeof(uint32_t);
-  arp->arp_opcode = rte_cpu_to_be_16(RTE_ARP_OP_REQUEST);
-  std::memcpy(&arp->arp_data.arp_sha, mac.data(), mac.size());
-  std::memcpy(&arp->arp_data.arp_sip, source.data(), source.size());
-  std::memcpy(&arp->arp_data.arp_tip, target.data(), target.size());
+  arp->arp_opcode = rte_cpu_to_be_16(what.operation);
+  std::memcpy(&arp->arp_data.arp_sha, what.sender_mac.data(), what.sender_mac.size());
+  std::memcpy(&arp->arp_data.arp_sip, what.sender.data(), what.sender.size());
+  std::memcpy(&arp->arp_data.arp_tha, what.target_mac.data(), what.target_mac.size());
+  std::memcpy(&arp->arp_data.arp_tip, what.target.data(), what.target.size());
+}
+
+void add_request(rte_mempool* pool, const port::Mac& mac, const bond::Ipv4& source, const bond::Ipv4& target,
+                 std::vector<rte_mbuf*>& out) {
+  add_arp(pool,
+          {.operation = RTE_ARP_OP_REQUEST,
+           .to = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+           .sender_mac = mac,
+           .target_mac = {},
+           .sender = source,
+           .target = target,
+           .tags = {}},
+          out);
 }
 
 // RFC 4861, 4.3 and 4.4 have one shape: type, flags, target and an option with the sender's address.
@@ -162,17 +191,26 @@ rte_mbuf* neighbour_solicitation(const port::Mac& mac, const bond::Ipv6& source,
   return only(frame);
 }
 
-rte_mbuf* learning_packet(const port::Mac& mac, rte_mempool* pool) {
+rte_mbuf* learning_packet(const port::Mac& mac, const bond::Tags& tags, rte_mempool* pool) {
   constexpr uint16_t kLoopback = 0x9000;
   std::vector<rte_mbuf*> frame;
-  uint8_t* bytes = make_frame(pool, sizeof(rte_ether_hdr), frame);
-  if (bytes == nullptr) {
-    return nullptr;
+  if (uint8_t* bytes = make_frame(pool, sizeof(rte_ether_hdr) + tags.size, frame); bytes != nullptr) {
+    write_ethernet(bytes, mac, mac, tags, kLoopback);
   }
-  auto* ether = reinterpret_cast<rte_ether_hdr*>(bytes);
-  std::memcpy(&ether->dst_addr, mac.data(), mac.size());
-  std::memcpy(&ether->src_addr, mac.data(), mac.size());
-  ether->ether_type = rte_cpu_to_be_16(kLoopback);
+  return only(frame);
+}
+
+rte_mbuf* client_update(const bond::ClientUpdate& update, rte_mempool* pool) {
+  std::vector<rte_mbuf*> frame;
+  add_arp(pool,
+          {.operation = RTE_ARP_OP_REPLY,
+           .to = update.client_mac,
+           .sender_mac = update.member_mac,
+           .target_mac = update.client_mac,
+           .sender = update.own,
+           .target = update.client,
+           .tags = update.tags},
+          frame);
   return only(frame);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/bond/clients.hpp"
 #include "lib/bond/params.hpp"
 #include "lib/port/port.hpp"
 
@@ -24,7 +25,9 @@ rte_mbuf* neighbour_solicitation(const port::Mac& mac, const bond::Ipv6& source,
                                  rte_mempool* pool);
 
 // From the address to itself, so that switches learn where it is (struct learning_pkt in bond_alb.c).
-rte_mbuf* learning_packet(const port::Mac& mac, rte_mempool* pool);
+rte_mbuf* learning_packet(const port::Mac& mac, const bond::Tags& tags, rte_mempool* pool);
+// balance-alb: tells one peer which address it shall send to.
+rte_mbuf* client_update(const bond::ClientUpdate& update, rte_mempool* pool);
 
 // A report for each IPv4 group that the host has joined on the tap, in the version that it speaks there.
 std::vector<rte_mbuf*> igmp_reports(const std::string& tap, const port::Mac& mac, rte_mempool* pool);

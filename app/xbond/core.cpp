@@ -20,6 +20,19 @@ bond::LinkReport report(const port::Port& port) {
   return {.up = link.up, .speed_mbps = link.speed_mbps, .full_duplex = link.full_duplex};
 }
 
+// nullptr in other modes.
+std::shared_ptr<const xdp::AlbAddresses> alb_addresses(const bond::Bond& b) {
+  if (b.mode() != bond::Mode::balance_alb) {
+    return nullptr;
+  }
+  auto addresses = std::make_shared<xdp::AlbAddresses>();
+  addresses->bond = b.mac();
+  for (const uint16_t id : b.ports()) {
+    addresses->members[addresses->count++] = b.member_mac(id);
+  }
+  return addresses;
+}
+
 }  // namespace
 
 void Core::add_port(port::Port& port, uint32_t ifindex, TapRef tap) {
@@ -151,7 +164,7 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
   if (changes.macs) {
     apply_macs(b);
   }
-  if (changes.table || changes.active_changed) {
+  if (changes.table || changes.active_changed || (changes.macs && b.bond.mode() == bond::Mode::balance_alb)) {
     publish();
   }
   if (b.tap.handle != 0 && b.bond.carrier() != b.carrier) {
@@ -168,9 +181,10 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
     b.rejoin_at_ms = 0;
     rejoin(b, now_ms());
   }
-  if (changes.learn) {
-    send_learning(b);
+  if (changes.promiscuous) {
+    apply_promiscuous(b);
   }
+  send_balancing(b, changes);
   send_probes(b, changes.probes);
 }
 
@@ -289,6 +303,7 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
   for (const auto& b : bonds_) {
     auto table = std::make_shared<const bond::TxTable>(b->bond.table());
     snapshot->keep.push_back(b->tap.rings);
+    const auto alb = alb_addresses(b->bond);
     for (const uint16_t id : b->bond.ports()) {
       xdp::PortView& view = snapshot->ports[id];
       view.bond = table.get();
@@ -298,7 +313,7 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
                                                              : xdp::SlowProtocols::before_program;
       }
       view.inactive = b->bond.member_inactive(id);
-      view.takes_unicast = b->bond.mode() == bond::Mode::balance_alb;
+      view.alb = alb.get();
       view.probes = b->bond.params().arp_interval != 0 || b->bond.mode() == bond::Mode::balance_alb;
       view.to_host = b->tap.rings->to_host;
     }
@@ -309,6 +324,7 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
                                  .port = b->bond.ports().front()});
     }
     snapshot->keep.push_back(std::move(table));
+    snapshot->keep.push_back(alb);
   }
   return snapshot;
 }

@@ -117,7 +117,8 @@ class Core {
     bool carrier = false;  // as last told to the tap
     // As they were before the port became a member.
     bool promiscuous = false, allmulticast = false;
-    uint64_t received = 0;  // as last counted, for the ARP monitor
+    bool made_promiscuous = false;  // for a while: bond::Bond::promiscuous_member()
+    uint64_t received = 0;          // as last counted, for the ARP monitor
   };
   struct BondEntry {
     bond::Bond bond;
@@ -143,6 +144,7 @@ class Core {
   // core_members.cpp
   void apply_macs(BondEntry& bond);
   void apply_mac(const BondEntry& bond, PortEntry& member);
+  void apply_promiscuous(BondEntry& bond);
   [[nodiscard]] Status check_program(const BondEntry& bond, std::string_view option, std::string_view value) const;
   [[nodiscard]] const BondEntry* bond_with(uint32_t ifindex) const;
   // core_slow.cpp
@@ -155,7 +157,9 @@ class Core {
   void tick(BondEntry& bond, uint64_t now);
   void send_probes(BondEntry& bond, std::span<const uint16_t> ports);
   void refresh_addresses(BondEntry& bond, uint64_t now);
-  void send_learning(BondEntry& bond);
+  void send_learning(BondEntry& bond, const bond::Teach& what);
+  void send_balancing(BondEntry& bond, const bond::Changes& changes);
+  void send_host_arp(BondEntry& bond, rte_mbuf* frame, uint64_t now);
   void rejoin(BondEntry& bond, uint64_t now);
   void take_punts(uint64_t now);
   [[nodiscard]] bool wants_punts() const;

@@ -3,6 +3,7 @@
 #include <rte_ethdev.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/xbond/core.hpp"
 #include "app/xbond/protocol_thread.hpp"
@@ -192,6 +193,18 @@ void Core::apply_mac(const BondEntry& b, PortEntry& member) {
     setup_.notice(fmt::format("{}: member {} keeps its own MAC address ({}); set to promiscuous instead", b.bond.name(),
                               port.name(), ok.error().text));
     (void)port.set_promiscuous(true);
+  }
+}
+
+void Core::apply_promiscuous(BondEntry& b) {
+  for (const uint16_t id : b.bond.ports()) {
+    PortEntry& member = ports_.at(id);
+    const bool wanted = b.bond.promiscuous_member() == id;
+    if (wanted && !member.port->promiscuous()) {
+      member.made_promiscuous = static_cast<bool>(member.port->set_promiscuous(true));
+    } else if (!wanted && std::exchange(member.made_promiscuous, false)) {
+      (void)member.port->set_promiscuous(false);
+    }
   }
 }
 

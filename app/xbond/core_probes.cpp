@@ -89,10 +89,35 @@ void Core::send_probes(BondEntry& b, std::span<const uint16_t> ports) {
   }
 }
 
-void Core::send_learning(BondEntry& b) {
-  const bond::TxTable table = b.bond.table();
-  for (uint16_t i = 0; i < table.usable; ++i) {
-    send(table.port[i], learning_packet(ports_.at(table.port[i]).port->mac(), setup_.pool));
+void Core::send_learning(BondEntry& b, const bond::Teach& what) {
+  send(what.port, learning_packet(what.mac, {}, setup_.pool));
+  for (const bond::Tags& tags : b.bond.learning_tags()) {
+    send(what.port, learning_packet(what.mac, tags, setup_.pool));
+  }
+}
+
+void Core::send_balancing(BondEntry& b, const bond::Changes& changes) {
+  if (changes.learn) {
+    const bond::TxTable table = b.bond.table();
+    for (uint16_t i = 0; i < table.usable; ++i) {
+      send_learning(b, {.port = table.port[i], .mac = b.bond.member_mac(table.port[i])});
+    }
+  }
+  for (const bond::Teach& what : changes.teach) {
+    send_learning(b, what);
+  }
+  for (const bond::ClientUpdate& update : changes.updates) {
+    send(update.port, client_update(update, setup_.pool));
+  }
+}
+
+void Core::send_host_arp(BondEntry& b, rte_mbuf* frame, uint64_t now) {
+  bond::Bond::HostArp answer = b.bond.host_arp({rte_pktmbuf_mtod(frame, uint8_t*), frame->data_len}, now);
+  apply(b, std::move(answer.changes));
+  if (answer.by == port::kNoPort) {
+    rte_pktmbuf_free(frame);
+  } else {
+    send(answer.by, frame);
   }
 }
 
@@ -131,11 +156,8 @@ void Core::take_punts(uint64_t now) {
           b->bond.received(port, bytes, now);
           break;
         case xdp::PuntKind::host_arp:
-          if (b->bond.active().has_value()) {
-            send(*b->bond.active(), frame);
-            return;
-          }
-          break;
+          send_host_arp(*b, frame, now);
+          return;
         case xdp::PuntKind::slow_protocol:
           slow_protocol(*b, port, frame);
           break;

@@ -55,7 +55,7 @@ Status check_monitors(std::span<const std::pair<std::string_view, std::string_vi
 Changes finish(State& state, const View& before, Log log, uint64_t now) {
   state.sync_lacp(now, log);
   state.update_carrier(log);
-  return state.since(before, std::move(log));
+  return state.since(before, std::move(log), now);
 }
 
 }  // namespace
@@ -170,7 +170,28 @@ void Bond::saw_frames(uint16_t port, uint64_t now_ms) {
 }
 
 void Bond::received(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms) {
-  if (Member* m = held_->state.find(port)) held_->state.received(*m, frame, now_ms);
+  State& state = held_->state;
+  Member* m = state.find(port);
+  if (m == nullptr) return;
+  state.received(*m, frame, now_ms);
+  if (mode() == Mode::balance_alb && state.up) state.clients.received(frame);
+}
+
+Bond::HostArp Bond::host_arp(std::span<uint8_t> frame, uint64_t now_ms) {
+  State& state = held_->state;
+  const View before = state.view();
+  HostArp answer;
+  answer.by = state.host_arp(frame, now_ms).value_or(before.table.active);
+  answer.changes = finish(state, before, {}, now_ms);
+  return answer;
+}
+
+std::optional<uint16_t> Bond::promiscuous_member() const {
+  return held_->state.promiscuous();
+}
+
+std::set<Tags> Bond::learning_tags() const {
+  return held_->state.clients.tags();
 }
 
 bool Bond::wants_load(uint64_t now_ms) const {
@@ -250,6 +271,7 @@ Changes Bond::tick(uint64_t now_ms) {
   state.tick_lacp(now_ms);
   state.arp_monitor(now_ms, log);
   state.balance(now_ms);
+  state.balance_receive(now_ms);
   return finish(state, before, std::move(log), now_ms);
 }
 

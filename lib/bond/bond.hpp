@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bpf_compat/result.hpp"
+#include "lib/bond/clients.hpp"
 #include "lib/bond/params.hpp"
 #include "lib/bond/transmit.hpp"
 #include "lib/bond/types.hpp"
@@ -40,16 +41,25 @@ struct Addresses {
   std::vector<Ipv6> v6;
 };
 
+// A learning packet by which a switch learns that the address of a member that is down is behind the active one.
+struct Teach {
+  uint16_t port = 0;  // by which it leaves
+  Mac mac{};
+};
+
 // What a call changed; the caller acts on it.
 struct Changes {
-  bool table = false;            // publish table() and member_inactive() anew
-  bool carrier = false;          // carrier() changed
-  bool active_changed = false;   // active-backup: another active member (announce: gratuitous ARP, num_grat_arp times)
-  bool rejoin = false;           // another active member (announce: IGMP reports, resend_igmp times)
-  bool macs = false;             // mac() or a member_mac() changed: set them on the devices
-  bool learn = false;            // balance-tlb, balance-alb: a learning packet by every usable member, now
-  std::vector<uint16_t> probes;  // members by which every target is to be asked now (ARP, neighbour solicitation)
-  std::vector<std::string> log;  // one line each, worded as the kernel's log has it
+  bool table = false;           // publish table() and member_inactive() anew
+  bool carrier = false;         // carrier() changed
+  bool active_changed = false;  // active-backup: another active member (announce: gratuitous ARP, num_grat_arp times)
+  bool rejoin = false;          // another active member (announce: IGMP reports, resend_igmp times)
+  bool macs = false;            // mac() or a member_mac() changed: set them on the devices
+  bool learn = false;           // balance-tlb, balance-alb: a learning packet by every usable member, now
+  std::vector<Teach> teach;     // balance-alb: further learning packets
+  bool promiscuous = false;     // balance-alb: promiscuous_member() changed
+  std::vector<ClientUpdate> updates;  // balance-alb: ARP replies to send
+  std::vector<uint16_t> probes;       // members by which every target is to be asked now (ARP, neighbour solicitation)
+  std::vector<std::string> log;       // one line each, worded as the kernel's log has it
 };
 
 class Bond {
@@ -104,6 +114,17 @@ class Bond {
   // copy of an ARP or neighbour discovery frame, from the Ethernet header on, unchecked.
   void saw_frames(uint16_t port, uint64_t now_ms);
   void received(uint16_t port, std::span<const uint8_t> frame, uint64_t now_ms);
+  // balance-alb: ARP that the host sends by the bond. Replies are rewritten in place. `by`: the member that it has to
+  // leave by; kNoPort: nobody can send it.
+  struct HostArp {
+    uint16_t by = port::kNoPort;
+    Changes changes;
+  };
+  HostArp host_arp(std::span<uint8_t> frame, uint64_t now_ms);
+  // balance-alb: the member that receives in place of one that is down, ten seconds long.
+  [[nodiscard]] std::optional<uint16_t> promiscuous_member() const;
+  // balance-alb: the VLAN tags that learning packets are due with, beside those without.
+  [[nodiscard]] std::set<Tags> learning_tags() const;
 
   // balance-tlb and balance-alb with tlb_dynamic_lb: before tick(), when it wants to know, what workers have sent since
   // their start: bytes by channel (LcoreState), and unbalanced.

@@ -120,6 +120,8 @@ std::optional<uint64_t> State::next_deadline() const {
   if (is_load_balancing(params.mode)) {
     at(learning_at_ms);
     if (params.tlb_dynamic_lb) at(rebalance_at_ms);
+    if (clients.busy()) at(clients_at_ms);
+    if (promiscuous_until_ms != 0) at(promiscuous_until_ms);
   }
   return next;
 }

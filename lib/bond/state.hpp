@@ -13,6 +13,7 @@
 #include "bpf_compat/json.hpp"
 #include "lib/bond/bond.hpp"
 #include "lib/bond/channels.hpp"
+#include "lib/bond/clients.hpp"
 #include "lib/bond/options.hpp"
 #include "lib/lacp/lacp.hpp"
 
@@ -57,6 +58,7 @@ struct View {
   std::vector<uint16_t> inactive;
   Mac mac{};
   std::vector<std::pair<uint16_t, Mac>> macs;
+  std::optional<uint16_t> promiscuous;
 };
 
 struct State {
@@ -78,9 +80,13 @@ struct State {
   Channels channels;                  // balance-tlb, balance-alb
   uint64_t rebalance_at_ms = 0;
   uint64_t learning_at_ms = 0;
-  bool learn = false;               // learning packets are due, until since() takes it
-  std::optional<Aggregation> lacp;  // in 802.3ad
-  lacp::Send send_pdu;              // where its frames go
+  Clients clients;                    // balance-alb
+  uint64_t clients_at_ms = 0;         // their next round
+  std::vector<Teach> teach;           // until since() takes them
+  uint64_t promiscuous_until_ms = 0;  // balance-alb: while the active member hears what was for another one; 0: not
+  bool learn = false;                 // learning packets are due, until since() takes it
+  std::optional<Aggregation> lacp;    // in 802.3ad
+  lacp::Send send_pdu;                // where its frames go
 
   [[nodiscard]] const Member* find(uint16_t port) const;
   [[nodiscard]] Member* find(uint16_t port);
@@ -100,7 +106,7 @@ struct State {
   [[nodiscard]] TxTable table() const;
   [[nodiscard]] View view() const;
   // What changed, with what is to be sent.
-  [[nodiscard]] Changes since(const View& before, Log log);
+  [[nodiscard]] Changes since(const View& before, Log log, uint64_t now);
 
   // --- select.cpp
   // Makes the best member the active one (the kernel's bond_select_active_slave).
@@ -127,6 +133,12 @@ struct State {
   void balance(uint64_t now);  // when it is time, or the members changed
   [[nodiscard]] std::vector<Channels::Carrier> carriers() const;
 
+  // --- balance_receive.cpp: balance-alb
+  void balance_receive(uint64_t now);                                         // a round, when it is time
+  void members_changed(const View& before, const View& after, uint64_t now);  // what it means for the clients
+  std::optional<uint16_t> host_arp(std::span<uint8_t> frame, uint64_t now);
+  [[nodiscard]] std::optional<uint16_t> promiscuous() const;
+
   // --- macs.cpp
   void set_mac(const Mac& wanted);
   void mac_of_new(Member& m);                          // before it is among the members
@@ -152,6 +164,8 @@ struct State {
   };
   [[nodiscard]] MacRule mac_rule() const;
   void fill_channels(TxTable& table) const;
+  struct ClientMembers;
+  [[nodiscard]] ClientMembers client_members() const;
   [[nodiscard]] bool within(uint64_t last, uint64_t intervals, uint64_t now) const;
   [[nodiscard]] uint64_t last_rx(const Member& m) const;
   [[nodiscard]] bool validates(const Member& m) const;

@@ -103,7 +103,8 @@ View State::view() const {
             .active = active,
             .inactive = {},
             .mac = mac,
-            .macs = {}};
+            .macs = {},
+            .promiscuous = promiscuous()};
   for (const Member& m : members) {
     view.macs.emplace_back(m.port, m.mac);
     if (inactive(m)) view.inactive.push_back(m.port);
@@ -111,7 +112,7 @@ View State::view() const {
   return view;
 }
 
-Changes State::since(const View& before, Log log) {
+Changes State::since(const View& before, Log log, uint64_t now_ms) {
   if (is_load_balancing(params.mode)) {
     // A member that came is an occasion to spread the load anew, one that left needs heirs for its channels.
     const TxTable seen = table();
@@ -121,6 +122,7 @@ Changes State::since(const View& before, Log log) {
       channels.keep_to(carriers());
     }
   }
+  members_changed(before, view(), now_ms);
   const View now = view();
   Changes changes;
   changes.table = !same(before.table, now.table) || before.up != now.up || before.inactive != now.inactive;
@@ -132,6 +134,9 @@ Changes State::since(const View& before, Log log) {
   changes.macs = before.mac != now.mac || before.macs != now.macs;
   changes.probes = std::exchange(probes, {});
   changes.learn = std::exchange(learn, false) && up;
+  changes.teach = std::exchange(teach, {});
+  changes.promiscuous = before.promiscuous != now.promiscuous;
+  changes.updates = clients.take_updates();
   changes.log = std::move(log);
   return changes;
 }

@@ -2,6 +2,7 @@
 
 #include <rte_ethdev.h>
 
+#include "lib/bond/neighbour.hpp"
 #include "lib/port/tx_buffer.hpp"
 #include "lib/xdp/punt.hpp"
 
@@ -80,12 +81,12 @@ void Worker::send_from_host(const Snapshot& snapshot) noexcept {
 // balance-alb: the protocol thread writes into the host's ARP which member the peer shall answer to. Returns how many
 // frames are left. A full ring sends ARP by the active member, as it is.
 uint16_t Worker::punt_arp(const HostView& host, rte_mbuf** pkts, uint16_t n) noexcept {
+  constexpr uint32_t kTagsAtMost = 2;
   uint16_t kept = 0;
   for (uint16_t i = 0; i < n; ++i) {
     rte_mbuf* m = pkts[i];
-    const auto* bytes = rte_pktmbuf_mtod(m, const uint8_t*);
-    const bool arp = m->data_len >= 14 && bytes[12] == 0x08 && bytes[13] == 0x06;
-    if (!arp || context_->punt == nullptr ||
+    const std::span<const uint8_t> bytes(rte_pktmbuf_mtod(m, const uint8_t*), m->data_len);
+    if (bond::neighbour_kind(bytes, kTagsAtMost) != bond::Neighbour::arp || context_->punt == nullptr ||
         !xdp::PuntRing::push(context_->punt, m, xdp::PuntKind::host_arp, host.port)) {
       pkts[kept++] = m;
     }

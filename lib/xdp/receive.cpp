@@ -4,6 +4,9 @@
 #include <rte_ether.h>
 #include <rte_prefetch.h>
 
+#include <cstring>
+
+#include "lib/bond/neighbour.hpp"
 #include "lib/port/tx_buffer.hpp"
 #include "lib/xdp/punt.hpp"
 
@@ -84,28 +87,10 @@ inline void take_back(rte_mbuf* m, const bpf::XdpFrame& frame) noexcept {
   }
 }
 
-// ARP, or neighbour discovery over IPv6 without extension headers; VLAN tags in front are looked through.
 bool is_probe(const rte_mbuf* m) noexcept {
-  constexpr uint16_t kTagsAtMost = 2, kIpv6Header = 40;
-  constexpr uint8_t kIcmp6 = 58, kSolicitation = 135, kAdvertisement = 136;
-  const auto* data = rte_pktmbuf_mtod(m, const uint8_t*);
-  const auto word = [data](uint16_t at) { return static_cast<uint16_t>(data[at] << 8 | data[at + 1]); };
-  uint16_t at = 12;
-  for (uint16_t tags = 0; tags <= kTagsAtMost && m->data_len >= at + 2; ++tags, at += 4) {
-    const uint16_t type = word(at);
-    if (type == RTE_ETHER_TYPE_ARP) {
-      return true;
-    }
-    if (type == RTE_ETHER_TYPE_IPV6) {
-      const auto ip = static_cast<uint16_t>(at + 2);
-      return m->data_len > ip + kIpv6Header && data[ip + 6] == kIcmp6 &&
-             (data[ip + kIpv6Header] == kSolicitation || data[ip + kIpv6Header] == kAdvertisement);
-    }
-    if (type != RTE_ETHER_TYPE_VLAN && type != RTE_ETHER_TYPE_QINQ) {
-      return false;
-    }
-  }
-  return false;
+  constexpr uint32_t kTagsAtMost = 2;
+  return bond::neighbour_kind({rte_pktmbuf_mtod(m, const uint8_t*), m->data_len}, kTagsAtMost) !=
+         bond::Neighbour::neither;
 }
 
 // A copy that finds no room is no loss of the frame: the next probe comes.
@@ -137,6 +122,23 @@ uint16_t without_groups(PortCounters& counters, rte_mbuf** pkts, uint16_t n) noe
   return kept;
 }
 
+// Peers send to the member that they are assigned to, or to one that was; the host knows the bond's address only.
+void to_host_address(const AlbAddresses& addresses, rte_mbuf* const* pkts, uint16_t n) noexcept {
+  constexpr size_t kBytes = sizeof(rte_ether_addr);
+  for (uint16_t i = 0; i < n; ++i) {
+    auto* destination = rte_pktmbuf_mtod(pkts[i], uint8_t*);
+    if (pkts[i]->data_len < kBytes || std::memcmp(destination, addresses.bond.data(), kBytes) == 0) {
+      continue;
+    }
+    for (uint16_t member = 0; member < addresses.count; ++member) {
+      if (std::memcmp(destination, addresses.members[member].data(), kBytes) == 0) {
+        std::memcpy(destination, addresses.bond.data(), kBytes);
+        break;
+      }
+    }
+  }
+}
+
 // bond_handle_frame and the stack behind it.
 void pass(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uint16_t n) noexcept {
   PortCounters& counters = worker.counters[view.port];
@@ -146,10 +148,11 @@ void pass(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uint16_t
   if (view.probes) [[unlikely]] {
     copy_probes(worker, view, pkts, n);
   }
-  if (view.inactive && view.takes_unicast) {
-    n = without_groups(counters, pkts, n);
+  if (view.alb != nullptr) [[unlikely]] {
+    n = view.inactive ? without_groups(counters, pkts, n) : n;
+    to_host_address(*view.alb, pkts, n);
   }
-  if (view.inactive && !view.takes_unicast) {
+  if (view.inactive && view.alb == nullptr) {
     discard(counters, Drop::inactive_member, pkts, n);
   } else if (!view.bond_up) {
     discard(counters, Drop::bond_down, pkts, n);

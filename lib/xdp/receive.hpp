@@ -18,6 +18,13 @@ namespace xbond::xdp {
 
 inline constexpr uint16_t kMaxBonds = 32;
 
+// balance-alb: the addresses by which peers send.
+struct AlbAddresses {
+  std::array<uint8_t, 6> bond{};
+  uint16_t count = 0;
+  std::array<std::array<uint8_t, 6>, bond::kMaxMembers> members{};  // [0, count)
+};
+
 // What a worker needs to know of a receiving port. Part of a snapshot: immutable once published.
 struct PortView {
   uint16_t port = port::kNoPort;
@@ -28,7 +35,7 @@ struct PortView {
   bool bond_up = true;                    // administrative state of that bond
   SlowProtocols slow = SlowProtocols::are_data;
   bool inactive = false;               // PASS is dropped here (bond_handle_frame, should_deliver_exact_match)
-  bool takes_unicast = false;          // inactive, in balance-alb: only frames to groups are dropped
+  const AlbAddresses* alb = nullptr;   // balance-alb; an inactive member drops frames to groups only
   bool probes = false;                 // the bond's monitor wants copies of ARP and neighbour discovery, on PASS
   bool restore_tags = false;           // the driver takes VLAN tags out, whatever it is told
   std::span<rte_ring* const> to_host;  // by worker; empty: no tap

@@ -312,14 +312,37 @@ TEST_F(Receive, AFullPuntRingLosesCopiesOnly) {
 }  // the ring gives its copies back (TearDown looks)
 
 TEST_F(Receive, InactiveMembersOfAlbTakeUnicast) {
+  const AlbAddresses addresses;
   view.program = nullptr;
   view.inactive = true;
-  view.takes_unicast = true;
+  view.alb = &addresses;
   rte_mbuf* group = of_type(0x0800);
   *rte_pktmbuf_mtod(group, uint8_t*) |= 1U;
   receive({of_type(0x0800), group, of_type(0x0806)});
   EXPECT_EQ(rte_ring_count(host), 2U);
   EXPECT_EQ(drops(Drop::inactive_member), 1U);
+}
+
+TEST_F(Receive, InAlbAMembersAddressBecomesTheBonds) {
+  AlbAddresses addresses{.bond = {2, 0, 0, 0, 0, 0xb0}, .count = 2, .members = {}};
+  addresses.members[0] = addresses.bond;
+  addresses.members[1] = {2, 0, 0, 0, 0, 0xb1};
+  view.program = nullptr;
+  view.alb = &addresses;
+  const auto to = [](std::array<uint8_t, 6> mac) {
+    rte_mbuf* frame = of_type(0x0800);
+    std::copy(mac.begin(), mac.end(), rte_pktmbuf_mtod(frame, uint8_t*));
+    return frame;
+  };
+  const std::array<uint8_t, 6> other{2, 0, 0, 0, 0, 0xb7};
+  receive({to(addresses.bond), to(addresses.members[1]), to(other)});
+  for (const auto& wanted : {addresses.bond, addresses.bond, other}) {
+    void* m = nullptr;
+    ASSERT_EQ(rte_ring_dequeue(host, &m), 0);
+    auto* frame = static_cast<rte_mbuf*>(m);
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), rte_pktmbuf_mtod(frame, const uint8_t*)));
+    rte_pktmbuf_free(frame);
+  }
 }
 
 TEST_F(Receive, StrippedTagsAreBackBeforeTheProgramLooks) {
