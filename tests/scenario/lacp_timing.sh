@@ -40,7 +40,7 @@ idle() { sleep "$seconds"; }
 
 # A port that always has full bursts keeps the worker busy; the members get their share beside it, and lose nothing.
 saturated() {
-  local target before sent got mac rate=10000
+  local target before sent got mac rate=5000
   for target in net_null0 bond0; do
     matches "attach" "$(console xdp attach "$target" "$objects/xdp_drop.o")" "attached"
   done
@@ -88,11 +88,12 @@ compiling() {
 # More frames than the worker can take, for 15 s. What is lost is lost before anybody knows what it is, PDUs as well;
 # our own still leave.
 overloaded() {
-  local before pdus sent got pids=() end
+  local before pdus sent got mac pids=() end
+  mac=$(console show bond bond0 json | json "d[0]['mac']")
   matches "attach" "$(console xdp attach net_null0 "$objects/xdp_slow.o")" "attached"
   before=$(received) pdus=$(lacp "d[0]['counters']['lacpdu_rx']")
   for end in end0 end1; do
-    exec_on peer "$tools/flow.py" flood "$end" "$(console show bond bond0 json | json "d[0]['mac']")" 60000 15 >"sent.$end" &
+    exec_on peer "$tools/flow.py" flood "$end" "$mac" 60000 15 >"sent.$end" &
     pids+=($!)
   done
   wait "${pids[@]}"
@@ -114,7 +115,9 @@ for port in 0 1; do
   exec_on peer "$tools/pdus.py" listen "end$port" "$work/port$port.pdus" &
   wait_for 10 "the capture" grep -qs listening "port$port.pdus"
 done
-start_xbond --vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 --vdev=net_null0 -- \
+# Rings that hold what arrives while a busy machine lets the worker wait.
+start_xbond --vdev=net_af_packet0,iface=port0,framecnt=4096 --vdev=net_af_packet1,iface=port1,framecnt=4096 \
+  --vdev=net_null0 -- \
   --bond bond0,mode=802.3ad,lacp_rate=fast,member=net_af_packet0,member=net_af_packet1 \
   --port net_null0,host=off --auto-start
 ip link set bond0 up

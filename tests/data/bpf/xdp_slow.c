@@ -1,11 +1,12 @@
 // Takes its time over each frame and drops it: a worker that polls a port with it has little left for others.
-#include <bpf/bpf_helpers.h>
 #include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
 
 SEC("xdp")
 int xdp_slow(struct xdp_md* ctx) {
   __u32 x = ctx->ingress_ifindex;
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     x = x * 1664525 + 1013904223;
     asm volatile("" : "+r"(x));
   }

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# LACP's long timers, with Open vSwitch as the partner: the slow rate, a partner that never gets in sync (churn), and a
+# silence that the long timeout outlasts. Seven minutes: for scripts/soak.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$@"
+need ethtool python3
+# shellcheck source=tests/scenario/peers/ovs.sh
+source "$tools/peers/ovs.sh"
+
+lacp() { console show lacp bond0 json | json "$1"; }
+in_use() { lacp "' '.join(m['name'][-1] for m in d[0]['members'] if m['distributing'] and m['collecting'] and
+    {'synchronization', 'collecting', 'distributing'} <= set(m['partner']['state']))"; }
+in_use_are() { [[ $(in_use) == "$1" ]]; }
+churn() { lacp "' '.join(d[0]['members'][1][who + '_churn'] for who in ('actor', 'partner'))"; }
+churn_is() { [[ $(churn) == "$1" ]]; }
+elapsed_since() { echo $((SECONDS - $1)); }
+
+step "given a partner and a bond at the slow rate"
+peer_links
+peer_start active
+ovs set port bond0 other_config:lacp-time=slow
+for port in 0 1; do
+  exec_on peer "$tools/pdus.py" listen "end$port" "$work/port$port.pdus" &
+  wait_for 10 "the capture" grep -qs listening "port$port.pdus"
+done
+start_xbond --vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 -- \
+  --bond bond0,mode=802.3ad,lacp_rate=slow,member=net_af_packet0,member=net_af_packet1 --auto-start
+wait_for 100 "both members in use" in_use_are "0 1"
+wait_for 70 "no churn" churn_is "none none"
+
+step "then PDUs leave every 30 s"
+sleep 31
+from=$(date +%s%N)
+sleep 95
+"$tools/pdus.py" judge 30 "$from" "$(date +%s%N)" port0.pdus port1.pdus || fail "PDUs"
+same "members in use" "$(in_use)" "0 1"
+
+step "when a link falls silent, its member stays for the long timeout, 90 s after the last PDU"
+ip link set port0 xdp object "$objects/xdp_drop.o" section xdp
+since=$SECONDS
+sleep 50
+same "members in use after 50 s" "$(in_use)" "0 1"
+wait_for 60 "one member" in_use_are 1
+note "given up after $(elapsed_since $since) s"
+ip link set port0 xdp off
+wait_for 60 "both members in use again" in_use_are "0 1"
+
+step "when the partner hears nothing of us on a link, it never gets in sync: churn after 60 s"
+ip -n peer link set end1 xdp object "$objects/xdp_drop.o" section xdp
+console port stop net_af_packet1 >/dev/null
+console port start net_af_packet1 >/dev/null
+wait_for 20 "the member waits" churn_is "monitoring monitoring"
+since=$SECONDS
+wait_for 75 "the partner's churn" churn_is "none churned"
+note "seen after $(elapsed_since $since) s"
+same "members in use" "$(in_use)" 0
+ip -n peer link set end1 xdp off
+wait_for 100 "no churn" churn_is "none none"
+same "members in use" "$(in_use)" "0 1"
+stop_xbond
