@@ -2,6 +2,8 @@
 
 #include <rte_ether.h>
 
+#include <algorithm>
+
 #include "lib/bond/transport.hpp"
 
 namespace xbond::bond {
@@ -325,6 +327,7 @@ class Walk {
 }  // namespace
 
 std::optional<Flow> dissect(std::span<const uint8_t> frame, const Start& start) noexcept {
+  frame = frame.first(std::min<size_t>(frame.size(), kDissectAtMost));
   return Walk(frame, start).run();
 }
 

@@ -15,8 +15,9 @@ struct Flow {
   uint32_t ports = 0;      // or the word of an ICMP query
 };
 
-// No header that the walk reads lies beyond, but for chains of IPv6 extension headers that only an attacker sends.
-inline constexpr uint32_t kDissectAtMost = 512;
+// The walk ends there, whether the frame lies in one piece or in several: chains of IPv6 extension headers that only an
+// attacker sends are longer.
+inline constexpr uint32_t kDissectAtMost = 2048;
 
 // `frame`: at least up to and with the ethertype that `start` names. nullopt: a header is cut, broken or unknown.
 std::optional<Flow> dissect(std::span<const uint8_t> frame, const Start& start) noexcept;

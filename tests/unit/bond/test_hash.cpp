@@ -176,6 +176,38 @@ TEST_F(Hash, HeaderChainsAreBounded) {
   EXPECT_EQ(hash(Policy::encap34, Path::xdp, frame), ethernet);
 }
 
+// Ports behind a long chain count, up to where the walk ends, and segments change neither.
+TEST_F(Hash, LongHeaderChainsHashAlikeInOnePieceAndInSeveral) {
+  const Pool pool;
+  for (const size_t chain : {size_t{448}, size_t{512}, size_t{600}, size_t{1984}, size_t{1992}, size_t{2400}}) {
+    std::vector<uint8_t> frame(14 + 40 + chain + 8, 0);
+    frame[12] = 0x86;
+    frame[13] = 0xdd;
+    frame[14] = 0x60;
+    frame[14 + 6] = 60;
+    const size_t first = chain % 256 == 0 ? 256 : chain % 256;  // headers of 256 bytes, the first one shorter
+    for (size_t at = 54, size = first; at < 54 + chain; at += size, size = 256) {
+      frame[at] = at + size == 54 + chain ? 17 : 60;
+      frame[at + 1] = static_cast<uint8_t>(size / 8 - 1);
+    }
+    frame[54 + chain + 1] = 7;
+    for (const Policy policy : {Policy::encap23, Policy::encap34}) {
+      const uint32_t expected = hash(policy, Path::xdp, frame);
+      for (const std::vector<size_t>& cut : {std::vector<size_t>{3, 1200}, {520, 1000}, {54, 500, 700}, {1900}}) {
+        rte_mbuf* m = pool.split(frame, cut);
+        uint32_t out = ~expected;
+        hash_burst(policy, Path::xdp, &m, 1, &out);
+        EXPECT_EQ(out, expected) << "chain of " << chain << ", first segment of " << m->data_len;
+        rte_pktmbuf_free(m);
+      }
+    }
+    std::vector<uint8_t> other = frame;
+    other[54 + chain + 1] = 9;
+    const bool in_reach = 54 + chain + 4 <= 2048;
+    EXPECT_EQ(hash(Policy::encap34, Path::xdp, frame) != hash(Policy::encap34, Path::xdp, other), in_reach) << chain;
+  }
+}
+
 TEST_F(Hash, MplsKeepsItsTagsInside) {
   std::vector<uint8_t> mpls = udp_frame(5, 0);
   for (const uint8_t low : {0x47, 0x48}) {
