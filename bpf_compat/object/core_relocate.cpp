@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
+#include <cstring>
 #include <map>
 
 #include "bpf_compat/engine/isa.hpp"
@@ -25,9 +26,10 @@ class Relocator {
   Relocator(ElfImage& image, const btf* types, const btf* target) : image_(image), types_(types), target_(target) {}
 
   Status one(const CoreRelocation& relocation) {
-    const auto kind = static_cast<bpf_core_relo_kind>(relocation.record.kind);
-    if (relocation.record.kind > BPF_CORE_ENUMVAL_VALUE)
-      return fail(ENOTSUP, fmt::format("kind {} is not known here", relocation.record.kind));
+    uint32_t given = 0;  // the file's: any number, which an object of the enumeration's type could not hold
+    std::memcpy(&given, &relocation.record.kind, sizeof given);
+    if (given > BPF_CORE_ENUMVAL_VALUE) return fail(ENOTSUP, fmt::format("kind {} is not known here", given));
+    const auto kind = static_cast<bpf_core_relo_kind>(given);
     const auto section = image_.find(relocation.section);
     if (!section || !image_.sections()[*section].code()) return fail(EINVAL, "it is for no section of code");
     const auto access = btf_name(types_, relocation.record.access_str_off);
