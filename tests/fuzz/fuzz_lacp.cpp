@@ -115,11 +115,11 @@ class Bench {
         receive_marker(port);
         break;
       case 12:
-        now_ += input_.word() * kMillisecond;  // a stall: no tick in between
+        now_ = after(now_, input_.word() * kMillisecond);  // a stall: no tick in between
         group_.tick(now_);
         break;
       case 13:
-        now_ = now_ * 2 + 1;  // up to the end of time
+        now_ = now_ > kNever / 2 ? kNever : now_ * 2 + 1;  // up to the end of time
         group_.tick(now_);
         break;
       default:
