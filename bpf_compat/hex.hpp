@@ -22,7 +22,7 @@ inline std::string to_hex(std::span<const std::byte> bytes) {
   return out;
 }
 
-// Digits in pairs; white space may stand between the bytes. Nothing when anything else stands there.
+// Digits in pairs; white space or a colon may stand between the bytes. Nothing when anything else stands there.
 inline std::optional<std::vector<std::byte>> parse_hex(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -33,7 +33,7 @@ inline std::optional<std::vector<std::byte>> parse_hex(std::string_view text) {
   std::vector<std::byte> bytes;
   bytes.reserve(text.size() / 2);
   for (size_t i = 0; i < text.size();) {
-    if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
+    if (std::string_view(" \t\r\n:").find(text[i]) != std::string_view::npos) {
       ++i;
       continue;
     }

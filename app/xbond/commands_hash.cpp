@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "app/xbond/commands.hpp"
+#include "bpf_compat/hex.hpp"
 #include "bpf_compat/json.hpp"
 #include "lib/bond/choice.hpp"
 #include "lib/bond/options.hpp"
@@ -16,39 +17,16 @@ using bond::HashFields;
 
 constexpr size_t kMaxFrame = 64 * 1024;
 
-int nibble(char c) {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
-  }
-  c = static_cast<char>(c | 0x20);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 Result<std::vector<uint8_t>> parse_frame(std::string_view hex) {
-  std::vector<uint8_t> bytes;
-  int high = -1;
-  for (const char c : hex) {
-    if (c == ':' || c == ' ' || c == '\t' || c == '\r') {
-      continue;
-    }
-    const int value = nibble(c);
-    if (value < 0) {
-      return fail(EINVAL, fmt::format("frame: '{}' is not a hexadecimal digit", c));
-    }
-    if (high < 0) {
-      high = value;
-    } else {
-      bytes.push_back(static_cast<uint8_t>(high << 4 | value));
-      high = -1;
-    }
+  const auto bytes = parse_hex(hex);
+  if (!bytes) {
+    return fail(EINVAL, "frame: not bytes in hexadecimal, two digits each");
   }
-  if (high >= 0) {
-    return fail(EINVAL, "frame: an odd number of hexadecimal digits");
+  if (bytes->empty() || bytes->size() > kMaxFrame) {
+    return fail(EINVAL, fmt::format("frame: {} bytes; between 1 and {} are possible", bytes->size(), kMaxFrame));
   }
-  if (bytes.empty() || bytes.size() > kMaxFrame) {
-    return fail(EINVAL, fmt::format("frame: {} bytes; between 1 and {} are possible", bytes.size(), kMaxFrame));
-  }
-  return bytes;
+  const auto* first = reinterpret_cast<const uint8_t*>(bytes->data());
+  return std::vector<uint8_t>(first, first + bytes->size());
 }
 
 // The bond at the time of the question.

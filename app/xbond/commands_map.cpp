@@ -1,83 +1,21 @@
-// bpf map list|dump|lookup|update|delete
+// bpf map list|dump|lookup|getnext|update|delete
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
+#include <array>
 
 #include "app/xbond/commands.hpp"
-#include "app/xbond/map_words.hpp"
+#include "app/xbond/map_values.hpp"
+#include "bpf_compat/hex.hpp"
 #include "bpf_compat/json.hpp"
 
 namespace xbond::app {
 namespace {
 
-using MapRef = std::shared_ptr<bpf::Map>;
-
-struct Named {
-  std::string target;
-  MapRef map;
-};
-
-std::vector<Named> all_maps(Appliance& appliance) {
-  std::vector<Named> out;
-  for (const Device& device : appliance.devices()) {
-    if (const auto program = appliance.program(device); program != nullptr) {
-      for (const MapRef& map : program->maps()) {
-        out.push_back({device.name, map});
-      }
-    }
-  }
-  return out;
-}
-
-// `word` is TARGET:MAP or an id.
-Result<MapRef> find_map(Appliance& appliance, const std::string& word) {
-  const std::vector<Named> maps = all_maps(appliance);
-  uint32_t id = 0;
-  if (const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), id);
-      ec == std::errc() && end == word.data() + word.size()) {
-    for (const Named& named : maps) {
-      if (named.map->id() == id) {
-        return named.map;
-      }
-    }
-    return fail(ENOENT, fmt::format("no map with id {}; \"bpf map list\" shows those there are", id));
-  }
-  const size_t colon = word.rfind(':');  // a PCI address has colons of its own
-  if (colon == std::string::npos) {
-    return fail(EINVAL, fmt::format("\"{}\" is neither TARGET:MAP nor a map id", word));
-  }
-  auto target = appliance.find(word.substr(0, colon));
-  if (!target) {
-    return target.error();
-  }
-  std::vector<std::string_view> names;
-  for (const Named& named : maps) {
-    if (named.target != target.value()->name) {
-      continue;
-    }
-    if (named.map->spec().name == word.substr(colon + 1)) {
-      return named.map;
-    }
-    names.push_back(named.map->spec().name);
-  }
-  if (names.empty()) {
-    return fail(ENOENT, fmt::format("{}: no maps (no program attached, or it has none)", target.value()->name));
-  }
-  return fail(ENOENT, fmt::format("{}: no map \"{}\"; there are: {}", target.value()->name, word.substr(colon + 1),
-                                  fmt::join(names, ", ")));
-}
-
 const char* type_name(const bpf::Map& map) {
   const char* name = libbpf_bpf_map_type_str(static_cast<bpf_map_type>(map.spec().type));
   return name == nullptr ? "unknown" : name;
-}
-
-size_t stride(const bpf::Map& map) {
-  return (map.spec().value_size + 7) / 8 * 8;
 }
 
 // The value of each CPU, or the one value.
@@ -87,7 +25,7 @@ std::vector<std::span<const std::byte>> slots(const bpf::Map& map, std::span<con
   }
   std::vector<std::span<const std::byte>> out;
   for (uint32_t cpu = 0; cpu < map.cpus(); ++cpu) {
-    out.push_back(value.subspan(cpu * stride(map), map.spec().value_size));
+    out.push_back(value.subspan(cpu * map.control_stride(), map.spec().value_size));
   }
   return out;
 }
@@ -107,27 +45,36 @@ void entry_text(const bpf::Map& map, std::span<const std::byte> key, std::span<c
 
 void entry_json(const bpf::Map& map, std::span<const std::byte> key, std::span<const std::byte> value,
                 json::Writer& w) {
-  w.begin_object().member("key", bytes_hex(key));
+  w.begin_object().member("key", to_hex(key));
   if (!map.per_cpu()) {
-    w.member("value", bytes_hex(value)).end_object();
+    w.member("value", to_hex(value)).end_object();
     return;
   }
   w.key("values").begin_array();
   uint32_t cpu = 0;
   for (const auto& slot : slots(map, value)) {
-    w.begin_object().member("cpu", cpu++).member("value", bytes_hex(slot)).end_object();
+    w.begin_object().member("cpu", cpu++).member("value", to_hex(slot)).end_object();
   }
   w.end_array().end_object();
 }
 
-Error map_error(int rc, const bpf::Map& map, const char* action) {
-  return fail(-rc, fmt::format("map {}: {}: {}", map.spec().name, action, std::strerror(-rc)));
+// Keys that are always there, while what they lead to may not be.
+bool has_empty_slots(const bpf::Map& map) {
+  switch (map.spec().type) {
+    case BPF_MAP_TYPE_ARRAY_OF_MAPS:
+    case BPF_MAP_TYPE_PROG_ARRAY:
+    case BPF_MAP_TYPE_DEVMAP:
+    case BPF_MAP_TYPE_CPUMAP:
+      return true;
+    default:
+      return false;
+  }
 }
 
 Status list(Appliance& appliance, const control::Args& args, std::string& out) {
   json::Writer w;
   w.begin_array();
-  for (const Named& named : all_maps(appliance)) {
+  for (const NamedMap& named : all_maps(appliance)) {
     const bpf::MapSpec& spec = named.map->spec();
     if (args.has("json")) {
       w.begin_object().member("id", named.map->id()).member("target", named.target).member("name", spec.name);
@@ -146,12 +93,13 @@ Status list(Appliance& appliance, const control::Args& args, std::string& out) {
   return {};
 }
 
+// Every entry; arrays of maps, programs and targets have keys without one, which the text shows as bpftool does.
 Status dump(Appliance& appliance, const control::Args& args, std::string& out) {
-  auto map = find_map(appliance, args.get("MAP"));
-  if (!map) {
-    return map.error();
+  auto named = find_map(appliance, args.get("MAP"));
+  if (!named) {
+    return named.error();
   }
-  bpf::Map& m = **map;
+  bpf::Map& m = *named->map;
   const bool nonzero = args.has("nonzero");
   std::vector<std::byte> key, next(m.spec().key_size), value(m.control_value_size());
   json::Writer w;
@@ -159,8 +107,14 @@ Status dump(Appliance& appliance, const control::Args& args, std::string& out) {
   size_t elements = 0;
   while (m.next_key(key, next) == 0) {
     key = next;
-    if (m.copy_lookup(key, value) != 0) {
-      continue;  // deleted between the two calls
+    if (const int rc = m.copy_lookup(key, value); rc != 0) {
+      if (rc != -ENOENT) {
+        return map_error(rc, m, "lookup");
+      }
+      if (!args.has("json") && !nonzero && has_empty_slots(m)) {
+        out += fmt::format("key: {}  value: <no entry>\n", bytes_text(key));
+      }
+      continue;  // or deleted between the two calls
     }
     if (nonzero && std::all_of(value.begin(), value.end(), [](std::byte b) { return b == std::byte{0}; })) {
       continue;
@@ -177,13 +131,24 @@ Status dump(Appliance& appliance, const control::Args& args, std::string& out) {
   return {};
 }
 
-Status lookup(Appliance& appliance, const control::Args& args, std::string& out) {
-  auto map = find_map(appliance, args.get("MAP"));
-  if (!map) {
-    return map.error();
+// The words of a list, without "json" at its end; whether it was there.
+bool take_json(std::span<const std::string>& words) {
+  const bool json = !words.empty() && words.back() == "json";
+  if (json) {
+    words = words.first(words.size() - 1);
   }
-  bpf::Map& m = **map;
-  auto key = parse_bytes(args.rest("WORD"), m.spec().key_size, "key");
+  return json;
+}
+
+Status lookup(Appliance& appliance, const control::Args& args, std::string& out) {
+  auto named = find_map(appliance, args.get("MAP"));
+  if (!named) {
+    return named.error();
+  }
+  bpf::Map& m = *named->map;
+  std::span<const std::string> words = args.rest("WORD");
+  const bool as_json = take_json(words);
+  auto key = MapValues(appliance, *named).key(words);
   if (!key) {
     return key.error();
   }
@@ -191,28 +156,66 @@ Status lookup(Appliance& appliance, const control::Args& args, std::string& out)
   if (const int rc = m.copy_lookup(*key, value); rc != 0) {
     return map_error(rc, m, "lookup");
   }
-  entry_text(m, *key, value, out);
+  if (as_json) {
+    json::Writer w;
+    entry_json(m, *key, value, w);
+    out += w.take() + "\n";
+  } else {
+    entry_text(m, *key, value, out);
+  }
   return {};
 }
 
-// What a per-CPU map takes: the one value given goes to every CPU, as with bpftool.
-std::vector<std::byte> for_all_cpus(const bpf::Map& map, const std::vector<std::byte>& value) {
-  if (!map.per_cpu()) {
-    return value;
+Status next_key(Appliance& appliance, const control::Args& args, std::string& out) {
+  auto named = find_map(appliance, args.get("MAP"));
+  if (!named) {
+    return named.error();
   }
-  std::vector<std::byte> out(map.control_value_size());
-  for (uint32_t cpu = 0; cpu < map.cpus(); ++cpu) {
-    std::copy(value.begin(), value.end(), out.begin() + static_cast<ptrdiff_t>(cpu * stride(map)));
+  bpf::Map& m = *named->map;
+  std::span<const std::string> words = args.rest("WORD");
+  const bool as_json = take_json(words);
+  std::vector<std::byte> key;
+  if (args.has("key")) {
+    auto parsed = MapValues(appliance, *named).key(words);
+    if (!parsed) {
+      return parsed.error();
+    }
+    key = std::move(*parsed);
   }
-  return out;
+  std::vector<std::byte> next(m.spec().key_size);
+  if (const int rc = m.next_key(key, next); rc != 0) {
+    return map_error(rc, m, "next key");
+  }
+  if (as_json || args.has("json")) {
+    json::Writer w;
+    w.begin_object().key("key");
+    key.empty() ? w.null() : w.value(to_hex(key));
+    out += w.member("next_key", to_hex(next)).end_object().take() + "\n";
+  } else {
+    out += fmt::format("key: {}\nnext key: {}\n", key.empty() ? "None" : bytes_text(key), bytes_text(next));
+  }
+  return {};
+}
+
+// The flag that ends an update's words, taken off them.
+uint64_t take_flag(std::span<const std::string>& words) {
+  constexpr std::array<std::pair<std::string_view, uint64_t>, 3> kFlags = {
+      {{"any", BPF_ANY}, {"exist", BPF_EXIST}, {"noexist", BPF_NOEXIST}}};
+  for (const auto& [name, flag] : kFlags) {
+    if (!words.empty() && words.back() == name) {
+      words = words.first(words.size() - 1);
+      return flag;
+    }
+  }
+  return BPF_ANY;
 }
 
 Status update(Appliance& appliance, const control::Args& args) {
-  auto map = find_map(appliance, args.get("MAP"));
-  if (!map) {
-    return map.error();
+  auto named = find_map(appliance, args.get("MAP"));
+  if (!named) {
+    return named.error();
   }
-  bpf::Map& m = **map;
+  bpf::Map& m = *named->map;
   std::span<const std::string> words = args.rest("WORD");
   const auto split = std::find(words.begin(), words.end(), "value");
   if (split == words.end()) {
@@ -220,44 +223,34 @@ Status update(Appliance& appliance, const control::Args& args) {
   }
   const auto at = static_cast<size_t>(split - words.begin());
   std::span<const std::string> value_words = words.subspan(at + 1);
-  uint64_t flags = BPF_ANY;
-  if (!value_words.empty()) {
-    constexpr std::array<std::pair<std::string_view, uint64_t>, 3> kFlags = {
-        {{"any", BPF_ANY}, {"exist", BPF_EXIST}, {"noexist", BPF_NOEXIST}}};
-    for (const auto& [name, flag] : kFlags) {
-      if (value_words.back() == name) {
-        flags = flag;
-        value_words = value_words.first(value_words.size() - 1);
-        break;
-      }
-    }
-  }
-  auto key = parse_bytes(words.first(at), m.spec().key_size, "key");
+  const uint64_t flags = take_flag(value_words);
+  const MapValues values(appliance, *named);
+  auto key = values.key(words.first(at));
   if (!key) {
     return key.error();
   }
-  auto value = parse_bytes(value_words, m.spec().value_size, "value");
+  auto value = values.value(*key, value_words);
   if (!value) {
     return value.error();
   }
   if (m.spec().frozen) {
     return fail(EPERM, fmt::format("map {}: read-only data of the object", m.spec().name));
   }
-  const int rc = m.copy_update(*key, for_all_cpus(m, *value), flags);
+  const int rc = m.copy_update(*key, *value, flags);
   return rc == 0 ? Status() : map_error(rc, m, "update");
 }
 
 Status erase(Appliance& appliance, const control::Args& args) {
-  auto map = find_map(appliance, args.get("MAP"));
-  if (!map) {
-    return map.error();
+  auto named = find_map(appliance, args.get("MAP"));
+  if (!named) {
+    return named.error();
   }
-  auto key = parse_bytes(args.rest("WORD"), (*map)->spec().key_size, "key");
+  auto key = MapValues(appliance, *named).key(args.rest("WORD"));
   if (!key) {
     return key.error();
   }
-  const int rc = (*map)->copy_erase(*key);
-  return rc == 0 ? Status() : map_error(rc, **map, "delete");
+  const int rc = named->map->copy_erase(*key);
+  return rc == 0 ? Status() : map_error(rc, *named->map, "delete");
 }
 
 }  // namespace
@@ -265,7 +258,7 @@ Status erase(Appliance& appliance, const control::Args& args) {
 void add_map_commands(control::CommandTable& table, Appliance& appliance) {
   table.completer("MAP", [&](const control::Args&) {
     std::vector<std::string> names;
-    for (const Named& named : all_maps(appliance)) {
+    for (const NamedMap& named : all_maps(appliance)) {
       names.push_back(named.target + ":" + named.map->spec().name);
     }
     return names;
@@ -276,12 +269,19 @@ void add_map_commands(control::CommandTable& table, Appliance& appliance) {
              "every entry of a map (TARGET:MAP or id); nonzero leaves empty ones out",
              [&](const control::Args& args, std::string& out) { return dump(appliance, args, out); }});
   table.add({"bpf map lookup MAP key WORD...",
-             "one entry; bytes as bpftool takes them, or u32 N, be16 N, ip A.B.C.D ...",
+             "one entry; bytes as bpftool takes them, or u32 N, be16 N, ip A.B.C.D ... [json]",
              [&](const control::Args& args, std::string& out) { return lookup(appliance, args, out); }});
-  table.add({"bpf map update MAP key WORD...", "... value WORD... [any|exist|noexist]: sets an entry (on every CPU)",
+  table.add({"bpf map getnext MAP [json]", "the first key of a map",
+             [&](const control::Args& args, std::string& out) { return next_key(appliance, args, out); }});
+  table.add({"bpf map getnext MAP key WORD...", "the key behind another one [json]",
+             [&](const control::Args& args, std::string& out) { return next_key(appliance, args, out); }});
+  table.add({"bpf map update MAP key WORD...",
+             "... value WORD...|if NAME [prog P]|prog P|map M|cpu N qsize Q [prog P]|cpu N WORD... (per-CPU maps: that "
+             "CPU's only) [any|exist|noexist]: sets an entry",
              [&](const control::Args& args, std::string&) { return update(appliance, args); }});
   table.add({"bpf map delete MAP key WORD...", "deletes an entry",
              [&](const control::Args& args, std::string&) { return erase(appliance, args); }});
+  add_map_stream_commands(table, appliance);
 }
 
 }  // namespace xbond::app

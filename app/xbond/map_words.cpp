@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include "bpf_compat/hex.hpp"
+
 namespace xbond::app {
 namespace {
 
@@ -19,10 +21,12 @@ struct Number {
   size_t bytes;
   bool network;
 };
-constexpr std::array<Number, 7> kNumbers = {{{"u8", 1, false},
+constexpr std::array<Number, 9> kNumbers = {{{"u8", 1, false},
                                              {"u16", 2, false},
                                              {"u32", 4, false},
                                              {"u64", 8, false},
+                                             {"cpu", 4, false},
+                                             {"qsize", 4, false},
                                              {"be16", 2, true},
                                              {"be32", 4, true},
                                              {"be64", 8, true}}};
@@ -49,8 +53,20 @@ void append(std::vector<std::byte>& out, const void* raw, size_t bytes) {
   out.insert(out.end(), from, from + bytes);
 }
 
+// What looks such names up; null: the keyword stands for something else.
+const std::function<Result<uint32_t>(const std::string&)>* name_kind(std::string_view keyword, const WordNames& names) {
+  if (keyword == "if") {
+    return &names.interface;
+  }
+  if (keyword == "prog") {
+    return &names.program;
+  }
+  return keyword == "map" ? &names.map : nullptr;
+}
+
 // One typed part: its keyword is known, `word` is what follows it.
-Status typed(std::string_view keyword, const std::string& word, const std::string& what, std::vector<std::byte>& out) {
+Status typed(std::string_view keyword, const std::string& word, const std::string& what, const WordNames& names,
+             std::vector<std::byte>& out) {
   for (const Number& n : kNumbers) {
     if (n.word == keyword) {
       const auto value = number(word, 10);
@@ -60,6 +76,14 @@ Status typed(std::string_view keyword, const std::string& word, const std::strin
       append(out, *value, n.bytes, n.network);
       return {};
     }
+  }
+  if (const auto* named = name_kind(keyword, names); named != nullptr) {
+    const auto id = (*named)(word);
+    if (!id) {
+      return fail(id.error().code, fmt::format("{}: {}", what, id.error().text));
+    }
+    append(out, *id, sizeof(uint32_t), false);
+    return {};
   }
   std::array<uint8_t, 16> address{};
   if (keyword == "mac") {
@@ -84,29 +108,24 @@ bool is_keyword(std::string_view word) {
       return true;
     }
   }
-  return word == "ip" || word == "ip6" || word == "mac";
+  return word == "if" || word == "prog" || word == "map" || word == "ip" || word == "ip6" || word == "mac";
 }
 
-// Bytes in hexadecimal, two digits each; several may stand together.
+// Bytes in hexadecimal, two digits each; several may stand together, and a single one may be "a" or "0x0a".
 Status hex_bytes(std::string_view word, const std::string& what, std::vector<std::byte>& out) {
-  const bool pairs = word.size() > 2 && word.size() % 2 == 0 && !word.starts_with("0x");
-  for (size_t i = 0; i < word.size(); i += 2) {
-    const std::string_view digits = pairs ? word.substr(i, 2) : word;
-    const auto value = number(digits, 16);
-    if (!value || *value > 0xff) {
-      return fail(EINVAL, fmt::format("{}: \"{}\" is not a byte in hexadecimal", what, word));
-    }
-    out.push_back(static_cast<std::byte>(*value));
-    if (!pairs) {
-      break;
-    }
+  const std::string_view digits = word.starts_with("0x") || word.starts_with("0X") ? word.substr(2) : word;
+  const auto bytes = parse_hex(digits.size() == 1 ? fmt::format("0{}", digits) : std::string(digits));
+  if (!bytes || bytes->empty()) {
+    return fail(EINVAL, fmt::format("{}: \"{}\" is not a byte in hexadecimal", what, word));
   }
+  out.insert(out.end(), bytes->begin(), bytes->end());
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<std::byte>> parse_bytes(std::span<const std::string> words, size_t size, const std::string& what) {
+Result<std::vector<std::byte>> parse_bytes(std::span<const std::string> words, size_t size, const std::string& what,
+                                           const WordNames& names) {
   std::vector<std::byte> out;
   bool hex = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -117,7 +136,7 @@ Result<std::vector<std::byte>> parse_bytes(std::span<const std::string> words, s
       if (i + 1 == words.size()) {
         return fail(EINVAL, fmt::format("{}: nothing follows \"{}\"", what, word));
       }
-      ok = typed(word, words[++i], what, out);
+      ok = typed(word, words[++i], what, names, out);
     } else if (word == "hex") {
       hex = true;
     } else if (hex) {
@@ -142,14 +161,6 @@ std::string bytes_text(std::span<const std::byte> bytes) {
   std::string out;
   for (const std::byte b : bytes) {
     out += fmt::format("{}{:02x}", out.empty() ? "" : " ", static_cast<unsigned>(b));
-  }
-  return out;
-}
-
-std::string bytes_hex(std::span<const std::byte> bytes) {
-  std::string out;
-  for (const std::byte b : bytes) {
-    out += fmt::format("{:02x}", static_cast<unsigned>(b));
   }
   return out;
 }

@@ -26,15 +26,16 @@ class EventRing {
   // Any producer, once for each reservation: hands the record over, or takes it back.
   static void commit(std::byte* record, bool discard) noexcept;
 
-  // Control, one thread at a time: calls `sink` with each committed record, oldest first.
+  // Control, one thread at a time: calls `sink` with each committed record, oldest first, until it returns false.
   template <class Sink>
   void drain(Sink&& sink) {
     auto position = consumer_.load(std::memory_order_relaxed);
-    for (const auto end = producer_.load(std::memory_order_acquire); position < end;) {
+    bool more = true;
+    for (const auto end = producer_.load(std::memory_order_acquire); more && position < end;) {
       const auto head = header(at(position)).load(std::memory_order_acquire);
       if ((head & kBusy) != 0) break;
       const auto length = head & kLength;
-      if ((head & kDiscard) == 0) sink(std::span<const std::byte>(at(position) + kHeader, length));
+      if ((head & kDiscard) == 0) more = sink(std::span<const std::byte>(at(position) + kHeader, length));
       position += whole(length);
       consumer_.store(position, std::memory_order_release);
     }

@@ -91,9 +91,9 @@ uint64_t RingBufMap::query(uint64_t what) const noexcept {
   }
 }
 
-int RingBufMap::drain(const std::function<void(const Event&)>& sink) {
+int RingBufMap::drain(const std::function<bool(const Event&)>& sink) {
   const std::lock_guard guard(reader_);
-  ring_->drain([&](std::span<const std::byte> record) { sink({.data = record}); });
+  ring_->drain([&](std::span<const std::byte> record) { return sink({.data = record}); });
   return 0;
 }
 
@@ -133,16 +133,18 @@ int PerfEventMap::output(uint32_t cpu, uint64_t index, std::span<const std::byte
   return 0;
 }
 
-int PerfEventMap::drain(const std::function<void(const Event&)>& sink) {
+int PerfEventMap::drain(const std::function<bool(const Event&)>& sink) {
   const std::lock_guard guard(reader_);
-  for (uint32_t cpu = 0; cpu < cpus(); ++cpu)
+  bool more = true;
+  for (uint32_t cpu = 0; more && cpu < cpus(); ++cpu)
     rings_[cpu]->drain([&](std::span<const std::byte> record) {
       PerfHead head;
       std::memcpy(&head, record.data(), sizeof(head));
-      sink({.time_ns = head.time_ns,
-            .cpu = cpu,
-            .index = static_cast<uint32_t>(head.index),
-            .data = record.subspan(sizeof(head))});
+      more = sink({.time_ns = head.time_ns,
+                   .cpu = cpu,
+                   .index = static_cast<uint32_t>(head.index),
+                   .data = record.subspan(sizeof(head))});
+      return more;
     });
   return 0;
 }

@@ -51,7 +51,7 @@ class RingBufMap final : public EventMap {
   // What bpf_ringbuf_query() tells (BPF_RB_*).
   [[nodiscard]] uint64_t query(uint64_t what) const noexcept;
 
-  int drain(const std::function<void(const Event&)>& sink) override;
+  int drain(const std::function<bool(const Event&)>& sink) override;
 
  private:
   SpinLock lock_;  // producers
@@ -70,7 +70,7 @@ class PerfEventMap final : public EventMap {
   // Worker `cpu` writes a record of two parts at an index (BPF_F_CURRENT_CPU: its own). 0, or the kernel's errno.
   int output(uint32_t cpu, uint64_t index, std::span<const std::byte> data, std::span<const std::byte> packet) noexcept;
 
-  int drain(const std::function<void(const Event&)>& sink) override;
+  int drain(const std::function<bool(const Event&)>& sink) override;
 
  private:
   std::vector<std::unique_ptr<EventRing>> rings_;  // by worker

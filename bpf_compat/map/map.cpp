@@ -88,7 +88,7 @@ int Map::copy_take(std::span<const std::byte> /*key*/, std::span<std::byte> /*va
   return -kNotSupported;
 }
 
-int Map::drain(const std::function<void(const Event&)>& /*sink*/) {
+int Map::drain(const std::function<bool(const Event&)>& /*sink*/) {
   return -kNotSupported;
 }
 
@@ -112,8 +112,12 @@ int Map::may_write() const noexcept {
   return spec_.frozen || (spec_.flags & BPF_F_RDONLY) != 0 ? -EPERM : 0;
 }
 
+size_t Map::control_stride() const {
+  return round_up_8(spec_.value_size);
+}
+
 size_t Map::control_value_size() const {
-  return per_cpu() ? (size_t{spec_.value_size} + 7) / 8 * 8 * cpus_ : spec_.value_size;
+  return per_cpu() ? control_stride() * cpus_ : spec_.value_size;
 }
 
 Result<std::shared_ptr<Map>> Map::create(const MapSpec& spec, uint32_t cpus, Grace& grace) {

@@ -46,6 +46,8 @@ class Map {
   [[nodiscard]] bool per_cpu() const;
   // Bytes of one value as control sees it: value_size, or for per-CPU maps round_up(value_size, 8) * cpus.
   [[nodiscard]] size_t control_value_size() const;
+  // Of a per-CPU map's value: bytes from one CPU's to the next.
+  [[nodiscard]] size_t control_stride() const;
 
   // --- what a program calls (worker, within a burst that the map's Grace knows; no allocation). Results are the
   // kernel's: pointer or nullptr; 0 or a negative errno. `key` has key_size bytes, `value` value_size bytes. What
@@ -69,8 +71,9 @@ class Map {
   // BPF_MAP_GET_NEXT_KEY: an empty `key` asks for the first. -ENOENT at the end.
   virtual int next_key(std::span<const std::byte> key, std::span<std::byte> next) = 0;
 
-  // Control: gives each record since the last call to `sink`. -kNotSupported for maps that hold none.
-  virtual int drain(const std::function<void(const Event&)>& sink);
+  // Control: gives each record since the last call to `sink`, until it returns false; what follows stays for the next
+  // call. -kNotSupported for maps that hold none.
+  virtual int drain(const std::function<bool(const Event&)>& sink);
 
   // Control: the last program that was loaded with this map is gone. Maps that refer to programs let them go.
   virtual void unused() noexcept {}

@@ -29,6 +29,7 @@ std::vector<Record> drain(Map& map) {
   EXPECT_EQ(map.drain([&](const Event& event) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(event.data.data());
     records.push_back({event.cpu, event.index, {bytes, bytes + event.data.size()}});
+    return true;
   }),
             0);
   return records;
@@ -45,7 +46,7 @@ TEST(RingBuf, ShapesAndWhatItHasNot) {
   EXPECT_EQ(map->copy_update({}, {}, 0), -524);
   EXPECT_EQ(map->copy_erase({}), -524);
   EXPECT_EQ(map->next_key({}, {}), -524);
-  EXPECT_EQ(make(array_spec("a", 4, 1))->drain([](const Event&) {}), -524);
+  EXPECT_EQ(make(array_spec("a", 4, 1))->drain([](const Event&) { return true; }), -524);
 }
 
 TEST(RingBuf, RecordsAreNeverCutAndComeInOrder) {
@@ -95,6 +96,15 @@ Code reserve_code(int offset, int end) {
                     mov(0, 9), leave(), store_imm(BPF_DW, 0, offset, 0x41)});
   if (end != 0) code = join({code, movr(1, 0), mov(2, 0), call(end)});
   return join({code, mov(0, XDP_PASS), leave()});
+}
+
+TEST(RingBuf, AReaderMayStop) {
+  const auto map = make(ring_spec());
+  for (int i = 0; i < 3; ++i) EventRing::commit(static_cast<RingBufMap&>(*map).reserve(8), false);
+  int seen = 0;
+  map->drain([&](const Event&) { return ++seen < 2; });
+  EXPECT_EQ(seen, 2);
+  EXPECT_EQ(drain(*map).size(), 1U);
 }
 
 TEST(RingBuf, ProgramsReserveSubmitAndDiscard) {
