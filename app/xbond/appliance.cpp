@@ -103,10 +103,7 @@ std::vector<port::Port*> Appliance::ports_below(const Device& device) {
   if (device.port != nullptr) {
     return {device.port};
   }
-  const auto ids = with_core([&](Core& core) {
-    const auto members = core.find_bond(device.name)->ports();
-    return std::vector<uint16_t>(members.begin(), members.end());
-  });
+  const auto ids = with_core([&](Core& core) { return core.ports_below(device.name); });
   std::vector<port::Port*> ports;
   for (const uint16_t id : ids) {
     for (const auto& port : ports_) {
@@ -116,6 +113,29 @@ std::vector<port::Port*> Appliance::ports_below(const Device& device) {
     }
   }
   return ports;
+}
+
+std::vector<const Device*> Appliance::members_of(const Device& bond) {
+  std::vector<const Device*> members;
+  const auto names = with_core([&](Core& core) {
+    const bond::Bond& b = *core.find_bond(bond.name);
+    std::vector<std::string> all;
+    for (const uint16_t member : b.ports()) {
+      all.push_back(b.member_name(member));
+    }
+    return all;
+  });
+  for (const std::string& name : names) {
+    members.push_back(
+        &*std::find_if(devices_.begin(), devices_.end(), [&](const Device& d) { return d.name == name; }));
+  }
+  return members;
+}
+
+uint16_t Appliance::member_id(const Device& device) {
+  return device.port != nullptr
+             ? device.port->id()
+             : with_core([&](Core& core) { return bond::member_id(core.find_bond(device.name)->index()); });
 }
 
 // --- programs

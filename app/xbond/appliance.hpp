@@ -61,8 +61,12 @@ class Appliance {
   [[nodiscard]] Result<const Device*> find(std::string_view name) const;
   [[nodiscard]] Result<const Device*> find_port(std::string_view name) const;
   [[nodiscard]] Result<const Device*> find_bond(std::string_view name) const;
-  // The ports below: a port itself, a bond's members in order.
+  // The ports below: a port itself, those of a bond's members in order, through bonds under it.
   [[nodiscard]] std::vector<port::Port*> ports_below(const Device& device);
+  // A bond's members, in order: ports and bonds.
+  [[nodiscard]] std::vector<const Device*> members_of(const Device& bond);
+  // How bonds name a device as their member.
+  [[nodiscard]] uint16_t member_id(const Device& device);
 
   // Runs `fn(Core&)` on the protocol thread and returns its result.
   template <class Fn>
@@ -86,8 +90,8 @@ class Appliance {
   Status create_bond(const std::string& name, std::span<const std::pair<std::string, std::string>> options);
   // Releases the members first, as Linux does.
   Status delete_bond(const Device& bond);
-  // The member takes the bond's MTU and loses its tap; when it leaves both are as before. Errors: as Core::enslave, and
-  // what the driver refuses.
+  // The member, a port or a bond, takes the bond's MTU and loses its tap; when it leaves both are as before. Errors: as
+  // Core::enslave, and what the driver refuses.
   Status add_member(const Device& bond, const Device& member);
   Status remove_member(const Device& bond, const Device& member);
 
@@ -110,11 +114,19 @@ class Appliance {
   Status open_ports(const Options& options, const port::Notice& notice);
   Status make_workers(const Options& options, const port::Notice& notice);
   Status make_devices(const Options& options, const port::Notice& notice);
+  Status make_ports(const Options& options, const port::Notice& notice);
+  Status make_bonds(const Options& options, const port::Notice& notice);
+  Status make_bond(const BondOption& option, uint8_t index, uint32_t ifindex, const port::Notice& notice);
   TapRef make_tap(const std::string& name, const port::Mac& mac, uint16_t mtu, const port::Notice& notice);
   [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
   [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
   bool wait_for_workers(uint64_t token);
   Status feed_host_tables(const bpf::Object& object);
+  Status add_port(const Device& bond, const Device& member);
+  Status add_bond(const Device& bond, const Device& member);
+  Status remove_port(const Device& bond, const Device& member);
+  Status remove_bond(const Device& bond, const Device& member);
+  void joined(const Device& bond, const Device& member, uint16_t mtu);
   bool set_polled(const port::Port& port, bool polled);
   void remove_tap(const std::string& device);
   // Any thread
@@ -147,8 +159,8 @@ class Appliance {
   std::vector<Device> devices_;
   uint32_t last_ifindex_ = 0;               // never given twice
   std::map<std::string, uint32_t> taps_;    // device name -> tap handle
-  std::map<uint16_t, uint16_t> mtu_alone_;  // by port: before it became a member
-  std::set<uint16_t> without_tap_;          // ports that had none (host=off)
+  std::map<uint16_t, uint16_t> mtu_alone_;  // by member: before it became one
+  std::set<uint16_t> without_tap_;          // members that had none (host=off)
   std::map<std::string, AttachedInfo> attached_;
   // Maps that programs pinned by name (LIBBPF_PIN_BY_NAME): one of each name, for all objects. As in a file system of
   // the kernel's, they stay when the last program that uses them goes.

@@ -42,7 +42,9 @@ std::vector<Wanted> wanted_ports(const Options& options) {
   for (const BondOption& bond : options.bonds) {
     const bool lacp = asks_for_lacp(bond);
     for (const std::string& member : bond.members) {
-      wanted.push_back({member, {}, lacp});
+      if (!names_bond(options, member)) {
+        wanted.push_back({member, {}, lacp});
+      }
     }
   }
   return wanted;
@@ -249,6 +251,13 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
     return ok;
   }
 
+  if (Status ok = make_ports(options, notice); !ok) {
+    return ok;
+  }
+  return make_bonds(options, notice);
+}
+
+Status Appliance::make_ports(const Options& options, const port::Notice& notice) {
   std::map<std::string, const PortOption*> by_itself;  // device as the user named it
   for (const PortOption& port : options.ports) {
     by_itself[port.device] = &port;
@@ -275,45 +284,87 @@ Status Appliance::make_devices(const Options& options, const port::Notice& notic
       notice(ok.error().text);
     }
   }
-  uint8_t index = 0;
+  return {};
+}
+
+// A bond comes after those that are its members, wherever the user put it; ifindexes are in the user's order.
+Status Appliance::make_bonds(const Options& options, const port::Notice& notice) {
+  if (options.bonds.size() > bond::kMaxBonds) {
+    return fail(ENOSPC, fmt::format("{} bonds; at most {} are possible", options.bonds.size(), bond::kMaxBonds));
+  }
+  std::set<std::string> waiting;
   for (const BondOption& option : options.bonds) {
-    auto bond = bond::Bond::create(option.name, index++, option.options);
-    if (!bond) {
-      return fail(bond.error().code, fmt::format("--bond {}: {}", option.name, bond.error().text));
-    }
-    std::vector<port::Port*> members;
-    uint16_t mtu = UINT16_MAX;  // what all can take
-    for (const std::string& name : option.members) {
-      auto member = find_port(name);
-      if (!member) {
-        return fail(member.error().code, fmt::format("--bond {}: {}", option.name, member.error().text));
+    waiting.insert(option.name);
+  }
+  const uint32_t first = last_ifindex_ + 1;
+  last_ifindex_ += static_cast<uint32_t>(options.bonds.size());
+  while (!waiting.empty()) {
+    const size_t before = waiting.size();
+    for (size_t i = 0; i < options.bonds.size(); ++i) {
+      const BondOption& option = options.bonds[i];
+      const bool ready = std::none_of(option.members.begin(), option.members.end(),
+                                      [&](const std::string& member) { return waiting.contains(member); });
+      if (!ready || !waiting.contains(option.name)) {
+        continue;
       }
-      members.push_back(member.value()->port);
-      mtu = std::min(mtu, member.value()->port->mtu());
-    }
-    if (members.empty()) {
-      return fail(EINVAL, fmt::format("--bond {}: no member; add member=PORT", option.name));
-    }
-    devices_.push_back({option.name, ++last_ifindex_, nullptr});
-    TapRef tap = make_tap(option.name, members.front()->permanent_mac(), mtu, notice);
-    if (Status ok = core_->add_bond(std::move(bond.value()), last_ifindex_, std::move(tap)); !ok) {
-      return ok;
-    }
-    for (port::Port* member : members) {
-      mtu_alone_[member->id()] = member->mtu();
-      if (Status ok = member->mtu() == mtu ? Status() : member->set_mtu(mtu); !ok) {
+      if (Status ok = make_bond(option, static_cast<uint8_t>(i), first + static_cast<uint32_t>(i), notice); !ok) {
         return fail(ok.error().code, fmt::format("--bond {}: {}", option.name, ok.error().text));
       }
-      if (Status ok = core_->enslave(option.name, *member); !ok) {
-        return fail(ok.error().code,
-                    fmt::format("--bond {}: member {}: {}", option.name, member->name(), ok.error().text));
-      }
+      waiting.erase(option.name);
     }
-    if (Status ok = core_->set_bond_up(option.name, true); !ok) {
-      return ok;
+    if (waiting.size() == before) {
+      return fail(EBUSY, fmt::format("--bond {}: no bond can be below itself", *waiting.begin()));
     }
   }
+  std::stable_sort(devices_.begin(), devices_.end(),
+                   [](const Device& a, const Device& b) { return a.ifindex < b.ifindex; });
   return {};
+}
+
+Status Appliance::make_bond(const BondOption& option, uint8_t index, uint32_t ifindex, const port::Notice& notice) {
+  auto bond = bond::Bond::create(option.name, index, option.options);
+  if (!bond) {
+    return bond.error();
+  }
+  if (option.members.empty()) {
+    return fail(EINVAL, "no member; add member=PORT");
+  }
+  std::vector<Device> members;
+  uint16_t mtu = UINT16_MAX;  // what all can take
+  for (const std::string& name : option.members) {
+    const auto member = find(name);
+    if (!member) {
+      return member.error();
+    }
+    members.push_back(*member.value());
+    for (const port::Port* port : ports_below(*member.value())) {
+      mtu = std::min(mtu, port->mtu());
+    }
+  }
+  devices_.push_back({option.name, ifindex, nullptr});
+  TapRef tap = make_tap(
+      option.name, members.front().port != nullptr ? members.front().port->permanent_mac() : mac_of(members.front()),
+      mtu, notice);
+  if (Status ok = core_->add_bond(std::move(bond.value()), ifindex, std::move(tap)); !ok) {
+    return ok;
+  }
+  for (const Device& member : members) {
+    const uint16_t id = member_id(member);
+    const std::vector<port::Port*> ports = ports_below(member);
+    mtu_alone_[id] = ports.front()->mtu();
+    for (port::Port* port : ports) {
+      if (Status ok = port->mtu() == mtu ? Status() : port->set_mtu(mtu); !ok) {
+        return ok;
+      }
+    }
+    if (Status ok = core_->enslave(option.name, id); !ok) {
+      return fail(ok.error().code, fmt::format("member {}: {}", member.name, ok.error().text));
+    }
+    if (member.port == nullptr) {
+      remove_tap(member.name);
+    }
+  }
+  return core_->set_bond_up(option.name, true);
 }
 
 }  // namespace xbond::app

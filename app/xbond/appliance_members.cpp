@@ -72,7 +72,7 @@ Status Appliance::create_bond(const std::string& name, std::span<const std::pair
   }
   const std::optional<uint8_t> index = with_core([](Core& core) { return core.free_bond_index(); });
   if (!index) {
-    return fail(ENOSPC, fmt::format("there are {} bonds already, no more are possible", xdp::kMaxBonds));
+    return fail(ENOSPC, fmt::format("there are {} bonds already, no more are possible", bond::kMaxBonds));
   }
   auto bond = bond::Bond::create(name, *index, options);
   if (!bond) {
@@ -96,8 +96,15 @@ Status Appliance::create_bond(const std::string& name, std::span<const std::pair
 
 Status Appliance::delete_bond(const Device& bond) {
   const std::string name = bond.name;  // the device goes
-  for (const port::Port* port : ports_below(bond)) {
-    if (Status ok = remove_member(bond, device_of(*port)); !ok) {
+  if (const std::string upper = with_core([&](Core& core) {
+        const bond::Bond* above = core.bond_of(bond::member_id(core.find_bond(name)->index()));
+        return above == nullptr ? std::string() : above->name();
+      });
+      !upper.empty()) {
+    return fail(EBUSY, fmt::format("{} is a member of {}: remove it there first", name, upper));
+  }
+  for (const Device* member : members_of(bond)) {
+    if (Status ok = remove_member(bond, *member); !ok) {
       return ok;
     }
   }
@@ -111,10 +118,25 @@ Status Appliance::delete_bond(const Device& bond) {
 }
 
 Status Appliance::add_member(const Device& bond, const Device& member) {
-  port::Port& port = *member.port;
-  if (Status ok = with_core([&](Core& core) { return core.check_enslave(bond.name, port); }); !ok) {
+  const uint16_t id = member_id(member);
+  if (Status ok = with_core([&](Core& core) { return core.check_enslave(bond.name, id); }); !ok) {
     return ok;
   }
+  return member.port != nullptr ? add_port(bond, member) : add_bond(bond, member);
+}
+
+// What both kinds of members have in common, once they are.
+void Appliance::joined(const Device& bond, const Device& member, uint16_t mtu) {
+  if (!taps_.contains(member.name)) {
+    without_tap_.insert(member_id(member));
+  }
+  if (members_of(bond).size() == 1 && taps_.contains(bond.name)) {
+    (void)host_->set_mtu(taps_.at(bond.name), mtu);
+  }
+}
+
+Status Appliance::add_port(const Device& bond, const Device& member) {
+  port::Port& port = *member.port;
   const std::vector<port::Port*> others = ports_below(bond);
   const uint16_t mtu_before = port.mtu();
   const uint16_t mtu = others.empty() ? mtu_before : others.front()->mtu();
@@ -127,7 +149,7 @@ Status Appliance::add_member(const Device& bond, const Device& member) {
     ok = port.set_admin(true);  // as in Linux: a member is up
   }
   if (ok) {
-    ok = with_core([&](Core& core) { return core.enslave(bond.name, port); });
+    ok = with_core([&](Core& core) { return core.enslave(bond.name, port.id()); });
   }
   if (!ok) {
     if (port.mtu() != mtu_before) {
@@ -138,23 +160,49 @@ Status Appliance::add_member(const Device& bond, const Device& member) {
     return fail(ok.error().code, fmt::format("{}: member {}: {}", bond.name, member.name, ok.error().text));
   }
   mtu_alone_[port.id()] = mtu_before;
-  if (!taps_.contains(member.name)) {
-    without_tap_.insert(port.id());
-  }
-  if (others.empty() && taps_.contains(bond.name)) {
-    (void)host_->set_mtu(taps_.at(bond.name), mtu);
-  }
+  joined(bond, member, mtu);
   (void)set_polled(port, port.admin_up());
   remove_tap(member.name);
   return {};
 }
 
+// Workers stay: what a bond under a bond receives and sends goes another way with the next snapshot.
+Status Appliance::add_bond(const Device& bond, const Device& member) {
+  const std::vector<port::Port*> others = ports_below(bond);
+  const std::vector<port::Port*> own = ports_below(member);
+  const uint16_t mtu_before = own.empty() ? kMtuOfEmptyBond : own.front()->mtu();
+  const uint16_t mtu = others.empty() ? mtu_before : others.front()->mtu();
+  Status ok = mtu == mtu_before ? Status() : set_mtu(member, mtu);
+  if (ok) {
+    ok = with_core([&](Core& core) -> Status {
+      if (Status up = core.set_bond_up(member.name, true); !up) {
+        return up;
+      }
+      return core.enslave(bond.name, bond::member_id(core.find_bond(member.name)->index()));
+    });
+  }
+  if (!ok) {
+    if (mtu != mtu_before) {
+      (void)set_mtu(member, mtu_before);
+    }
+    return fail(ok.error().code, fmt::format("{}: member {}: {}", bond.name, member.name, ok.error().text));
+  }
+  mtu_alone_[member_id(member)] = mtu_before;
+  joined(bond, member, mtu);
+  remove_tap(member.name);
+  return {};
+}
+
 Status Appliance::remove_member(const Device& bond, const Device& member) {
-  port::Port& port = *member.port;
-  const std::vector<port::Port*> members = ports_below(bond);
-  if (std::find(members.begin(), members.end(), &port) == members.end()) {
+  const std::vector<const Device*> members = members_of(bond);
+  if (std::find(members.begin(), members.end(), &member) == members.end()) {
     return fail(ENOENT, fmt::format("{} is not a member of {}", member.name, bond.name));
   }
+  return member.port != nullptr ? remove_port(bond, member) : remove_bond(bond, member);
+}
+
+Status Appliance::remove_port(const Device& bond, const Device& member) {
+  port::Port& port = *member.port;
   if (!set_polled(port, false)) {
     return fail(EBUSY, fmt::format("{}: a worker did not leave the port within 2 s; nothing changed", member.name));
   }
@@ -168,6 +216,21 @@ Status Appliance::remove_member(const Device& bond, const Device& member) {
     }
   }
   (void)set_polled(port, port.admin_up());
+  return ok;
+}
+
+Status Appliance::remove_bond(const Device& bond, const Device& member) {
+  const uint16_t id = member_id(member);
+  const auto alone = mtu_alone_.find(id);
+  const uint16_t mtu = alone != mtu_alone_.end() ? alone->second : kMtuOfEmptyBond;
+  const port::Mac mac = with_core([&](Core& core) { return core.mac_alone(member.name); });
+  TapRef tap = without_tap_.contains(id) ? TapRef{} : make_tap(member.name, mac, mtu, notice_);
+  Status ok = with_core([&](Core& core) { return core.release(bond.name, id, std::move(tap)); });
+  if (ok) {
+    if (Status restored = set_mtu(member, mtu); !restored) {
+      notice_(fmt::format("{}: keeps the bond's MTU: {}", member.name, restored.error().text));
+    }
+  }
   return ok;
 }
 

@@ -51,7 +51,8 @@ Status Appliance::set_mac(const Device& device, const port::Mac& mac) {
   // Where members carry addresses of their own the bond knows which of them follow.
   const bool all = device.port != nullptr || with_core([&](Core& core) {
                      const bond::Params& params = core.find_bond(device.name)->params();
-                     return !bond::is_load_balancing(params.mode) && params.fail_over_mac == bond::FailOverMac::none;
+                     return !bond::is_load_balancing(params.mode) && params.fail_over_mac == bond::FailOverMac::none &&
+                            !core.has_nested(device.name);
                    });
   const port::Mac before = mac_of(device);
   if (all) {

@@ -55,7 +55,7 @@ Status check_configuration(const Options& options) {
   uint8_t index = 0;
   for (const BondOption& bond : options.bonds) {
     for (const std::string& member : bond.members) {
-      if (Status ok = check_device(member, known); !ok) {
+      if (Status ok = names_bond(options, member) ? Status() : check_device(member, known); !ok) {
         return fail(ok.error().code, fmt::format("--bond {}: {}", bond.name, ok.error().text));
       }
     }

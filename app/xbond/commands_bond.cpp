@@ -48,8 +48,8 @@ void add_bond_commands(control::CommandTable& table, Appliance& appliance) {
   table.completer("MEMBER", [&](const control::Args& args) {
     std::vector<std::string> names;
     if (auto bond = appliance.find_bond(args.get("NAME")); bond.ok()) {
-      for (const port::Port* port : appliance.ports_below(*bond.value())) {
-        names.push_back(port->name());
+      for (const Device* member : appliance.members_of(*bond.value())) {
+        names.push_back(member->name);
       }
     }
     return names;
@@ -72,23 +72,23 @@ void add_bond_commands(control::CommandTable& table, Appliance& appliance) {
                auto bond = appliance.find_bond(args.get("NAME"));
                return bond.ok() ? appliance.delete_bond(*bond.value()) : bond.error();
              }});
-  table.add({"add bond member NAME PORT", "makes a port a member of a bond",
+  table.add({"add bond member NAME TARGET", "makes a port, or a bond, a member of a bond",
              [&](const control::Args& args, std::string&) -> Status {
                auto bond = appliance.find_bond(args.get("NAME"));
-               auto port = appliance.find_port(args.get("PORT"));
-               if (!bond || !port) {
-                 return bond.ok() ? port.error() : bond.error();
+               auto member = appliance.find(args.get("TARGET"));
+               if (!bond || !member) {
+                 return bond.ok() ? member.error() : bond.error();
                }
-               return appliance.add_member(*bond.value(), *port.value());
+               return appliance.add_member(*bond.value(), *member.value());
              }});
-  table.add({"remove bond member NAME MEMBER", "releases a member; the port is as before",
+  table.add({"remove bond member NAME MEMBER", "releases a member, which is as before",
              [&](const control::Args& args, std::string&) -> Status {
                auto bond = appliance.find_bond(args.get("NAME"));
-               auto port = appliance.find_port(args.get("MEMBER"));
-               if (!bond || !port) {
-                 return bond.ok() ? port.error() : bond.error();
+               auto member = appliance.find(args.get("MEMBER"));
+               if (!bond || !member) {
+                 return bond.ok() ? member.error() : bond.error();
                }
-               return appliance.remove_member(*bond.value(), *port.value());
+               return appliance.remove_member(*bond.value(), *member.value());
              }});
   table.add({"set bond NAME up|down", "bring a bond administratively up or down",
              [&](const control::Args& args, std::string&) -> Status {
@@ -115,13 +115,13 @@ void add_bond_commands(control::CommandTable& table, Appliance& appliance) {
                if (!bond) {
                  return bond.error();
                }
-               auto member = appliance.find_port(args.get("MEMBER"));
+               auto member = appliance.find(args.get("MEMBER"));
                if (!member) {
                  return member.error();
                }
+               const uint16_t id = appliance.member_id(*member.value());
                return appliance.with_core([&](Core& core) {
-                 return core.set_member_option(bond.value()->name, member.value()->port->id(), args.get("OPTION"),
-                                               args.get("VALUE"));
+                 return core.set_member_option(bond.value()->name, id, args.get("OPTION"), args.get("VALUE"));
                });
              }});
 }

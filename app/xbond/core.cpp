@@ -15,24 +15,6 @@ constexpr uint64_t kIdlePollMs = 100;
 // How long a frame for the protocol thread may wait: workers make no system call to wake it.
 constexpr uint64_t kPuntPollMs = 10;
 
-bond::LinkReport report(const port::Port& port) {
-  const port::LinkState link = port.link();
-  return {.up = link.up, .speed_mbps = link.speed_mbps, .full_duplex = link.full_duplex};
-}
-
-// nullptr in other modes.
-std::shared_ptr<const xdp::AlbAddresses> alb_addresses(const bond::Bond& b) {
-  if (b.mode() != bond::Mode::balance_alb) {
-    return nullptr;
-  }
-  auto addresses = std::make_shared<xdp::AlbAddresses>();
-  addresses->bond = b.mac();
-  for (const uint16_t id : b.ports()) {
-    addresses->members[addresses->count++] = b.member_mac(id);
-  }
-  return addresses;
-}
-
 }  // namespace
 
 void Core::add_port(port::Port& port, uint32_t ifindex, TapRef tap) {
@@ -72,18 +54,18 @@ port::Mac Core::bond_mac(std::string_view bond) const {
   return found == nullptr ? port::Mac{} : found->bond.mac();
 }
 
-Core::BondEntry* Core::entry_of(uint16_t port) const {
+Core::BondEntry* Core::entry_of(uint16_t member) const {
   for (const auto& b : bonds_) {
     const auto members = b->bond.ports();
-    if (std::find(members.begin(), members.end(), port) != members.end()) {
+    if (std::find(members.begin(), members.end(), member) != members.end()) {
       return b.get();
     }
   }
   return nullptr;
 }
 
-const bond::Bond* Core::bond_of(uint16_t port) const {
-  const BondEntry* found = entry_of(port);
+const bond::Bond* Core::bond_of(uint16_t member) const {
+  const BondEntry* found = entry_of(member);
   return found == nullptr ? nullptr : &found->bond;
 }
 
@@ -101,20 +83,21 @@ Status Core::set_bond_option(std::string_view bond, std::string_view option, std
   }
   changes->table = true;  // whatever the option was, workers see the new state
   apply(*b, std::move(changes.value()));
-  for (const uint16_t id : b->bond.ports()) {
-    steer(b, *ports_.at(id).port);
+  for (const uint16_t port : ports_below(*b)) {
+    steer(port);
   }
   b->poll_at_ms = 0;
   arm(now_ms());
   return {};
 }
 
-Status Core::set_member_option(std::string_view bond, uint16_t port, std::string_view option, std::string_view value) {
+Status Core::set_member_option(std::string_view bond, uint16_t member, std::string_view option,
+                               std::string_view value) {
   BondEntry* b = entry(bond);
   if (b == nullptr) {
     return fail(ENODEV, fmt::format("no bond {}", bond));
   }
-  auto changes = b->bond.set_member_option(port, option, value, now_ms());
+  auto changes = b->bond.set_member_option(member, option, value, now_ms());
   if (!changes) {
     return changes.error();
   }
@@ -164,6 +147,7 @@ void Core::apply(BondEntry& b, bond::Changes changes) {
   if (changes.macs) {
     apply_macs(b);
   }
+  tell_upper(b);  // before workers see it: they never find a bond above that still counts on this one
   if (changes.table || changes.active_changed || (changes.macs && b.bond.mode() == bond::Mode::balance_alb)) {
     publish();
   }
@@ -193,10 +177,7 @@ void Core::poll_links(BondEntry& b, uint64_t now) {
   // link() may change the member list's order of choice, never the list: still, copy what is walked.
   const std::vector<uint16_t> ports(members.begin(), members.end());
   for (const uint16_t id : ports) {
-    const PortEntry& member = ports_.at(id);
-    bond::LinkReport now_seen = report(*member.port);
-    now_seen.up = now_seen.up && member.polled;
-    apply(b, b.bond.link(id, now_seen, now));
+    apply(b, b.bond.link(id, report_of(id), now));
   }
 }
 
@@ -273,64 +254,10 @@ void Core::announce(BondEntry& b, uint64_t now) {
   const bond::Params& params = b.bond.params();
   const uint64_t round = std::max<uint64_t>(params.miimon != 0 ? params.miimon : params.arp_interval, 1);
   b.announce_at_ms = now + std::max(b.bond.announcement_delay_ms(), round);
-  for (rte_mbuf* frame : announcements(b.tap.name, b.bond.mac(), setup_.pool)) {
+  const BondEntry& host = top_of(b);  // who has the host's addresses
+  for (rte_mbuf* frame : announcements(host.tap.name, host.bond.mac(), setup_.pool)) {
     send(*b.bond.active(), frame);
   }
-}
-
-// --- publication
-
-std::unique_ptr<dataplane::Snapshot> Core::build() const {
-  auto snapshot = std::make_unique<dataplane::Snapshot>();
-  for (const auto& [id, port] : ports_) {
-    xdp::PortView& view = snapshot->ports[id];
-    view.port = id;
-    view.ifindex = port.ifindex;
-    view.polled = port.polled;
-    view.to_host = port.tap.rings->to_host;
-    snapshot->keep.push_back(port.tap.rings);
-    const int vlan = rte_eth_dev_get_vlan_offload(id);
-    view.restore_tags = vlan > 0 && (vlan & RTE_ETH_VLAN_STRIP_OFFLOAD) != 0;
-    if (xdp::ProgramRef program = attachments_.effective(port.ifindex); program != nullptr) {
-      view.program = program.get();
-      snapshot->keep.push_back(std::move(program));
-    }
-    if (port.tap.handle != 0) {
-      snapshot->hosts.push_back(
-          {.from_host = port.tap.rings->from_host, .bond = nullptr, .up = port.polled, .port = id});
-    }
-  }
-  for (const auto& b : bonds_) {
-    auto table = std::make_shared<const bond::TxTable>(b->bond.table());
-    snapshot->keep.push_back(b->tap.rings);
-    const auto alb = alb_addresses(b->bond);
-    for (const uint16_t id : b->bond.ports()) {
-      xdp::PortView& view = snapshot->ports[id];
-      view.bond = table.get();
-      view.bond_up = b->bond.up();
-      if (b->bond.mode() == bond::Mode::ieee8023ad) {
-        view.slow = b->bond.params().xdp_sees_slow_protocols ? xdp::SlowProtocols::after_program
-                                                             : xdp::SlowProtocols::before_program;
-      }
-      view.inactive = b->bond.member_inactive(id);
-      view.alb = alb.get();
-      view.probes = b->bond.params().arp_interval != 0 || b->bond.mode() == bond::Mode::balance_alb;
-      view.to_host = b->tap.rings->to_host;
-    }
-    if (b->tap.handle != 0 && !b->bond.ports().empty()) {
-      snapshot->hosts.push_back({.from_host = b->tap.rings->from_host,
-                                 .bond = table.get(),
-                                 .up = b->bond.up(),
-                                 .port = b->bond.ports().front()});
-    }
-    snapshot->keep.push_back(std::move(table));
-    snapshot->keep.push_back(alb);
-  }
-  return snapshot;
-}
-
-void Core::publish() {
-  setup_.published->publish(build());
 }
 
 }  // namespace xbond::app

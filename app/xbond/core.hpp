@@ -65,22 +65,24 @@ class Core {
   // --- building, in ifindex order
   void add_port(port::Port& port, uint32_t ifindex, TapRef tap);
   Status add_bond(bond::Bond bond, uint32_t ifindex, TapRef tap);
-  // The port's tap is gone by then. Errors: as Attachments::can_enslave and Bond::add_member; nothing changed then.
-  Status enslave(std::string_view bond, port::Port& member);
+  // Members are ports and bonds, by their ids (bond::member_id). The member's tap is gone by then, or nobody's any more
+  // when this returns. Errors: as check_enslave() and Bond::add_member; nothing changed then.
+  Status enslave(std::string_view bond, uint16_t member);
 
-  // Whether enslave() would be taken: the port need not leave the workers for a refusal.
-  [[nodiscard]] Status check_enslave(std::string_view bond, const port::Port& member) const;
+  // Whether enslave() would be taken: a port need not leave the workers for a refusal. Errors: EBUSY it is a member
+  // already or a bond above, EPERM the bond itself, EMLINK too deep, EOPNOTSUPP as Attachments::can_enslave.
+  [[nodiscard]] Status check_enslave(std::string_view bond, uint16_t member) const;
 
   // --- from control
   Status set_bond_option(std::string_view bond, std::string_view option, std::string_view value);
-  Status set_member_option(std::string_view bond, uint16_t port, std::string_view option, std::string_view value);
+  Status set_member_option(std::string_view bond, uint16_t member, std::string_view option, std::string_view value);
   Status set_bond_up(std::string_view bond, bool up);
-  // The port is as it was before, and has `tap` from now on. ENOENT: not a member.
-  Status release(std::string_view bond, uint16_t port, TapRef tap);
+  // The member is as it was before, and has `tap` from now on. ENOENT: not a member.
+  Status release(std::string_view bond, uint16_t member, TapRef tap);
   // EBUSY: it has members. Returns once no later snapshot knows it; the caller waits for the workers, then removes the
   // tap.
   Status remove_bond(std::string_view bond);
-  [[nodiscard]] std::optional<uint8_t> free_bond_index() const;  // nullopt: xdp::kMaxBonds are in use
+  [[nodiscard]] std::optional<uint8_t> free_bond_index() const;  // nullopt: bond::kMaxBonds are in use
   // Members follow, as the bond's mode has it. Errors: as Bond::set_mac.
   Status set_bond_mac(std::string_view bond, const port::Mac& mac);
   // Takes a port out of (or back into) the workers' rounds; control waits for published.token() before it touches it.
@@ -93,9 +95,13 @@ class Core {
   [[nodiscard]] xdp::ProgramRef own_program(uint32_t ifindex) const { return attachments_.own(ifindex); }
 
   [[nodiscard]] const bond::Bond* find_bond(std::string_view name) const;
-  [[nodiscard]] port::Mac bond_mac(std::string_view bond) const;  // all zero: no such bond, or no member yet
-  // The bond a port is in, or nullptr.
-  [[nodiscard]] const bond::Bond* bond_of(uint16_t port) const;
+  [[nodiscard]] port::Mac bond_mac(std::string_view bond) const;   // all zero: no such bond, or no member yet
+  [[nodiscard]] port::Mac mac_alone(std::string_view bond) const;  // of a bond that is a member: before it was one
+  // The bond a member is in, or nullptr.
+  [[nodiscard]] const bond::Bond* bond_of(uint16_t member) const;
+  [[nodiscard]] bool has_nested(std::string_view bond) const;  // some member of it is a bond
+  // The ports below a bond, through bonds under it, in order.
+  [[nodiscard]] std::vector<uint16_t> ports_below(std::string_view bond) const;
 
   // Before the end: every bond goes down, LACP's partners are told. Call until leaving() is false (a second at most).
   void leave();
@@ -115,7 +121,7 @@ class Core {
     TapRef tap;
     bool polled = true;
     bool carrier = false;  // as last told to the tap
-    // As they were before the port became a member.
+    // As they were before the port came under a bond.
     bool promiscuous = false, allmulticast = false;
     bool made_promiscuous = false;  // for a while: bond::Bond::promiscuous_member()
     uint64_t received = 0;          // as last counted, for the ARP monitor
@@ -131,41 +137,77 @@ class Core {
     uint64_t poll_at_ms = 0;   // next look at the links (miimon)
     uint32_t rejoin_left = 0;  // IGMP reports still to send
     uint64_t rejoin_at_ms = 0;
+    port::Mac own_mac{};        // a member itself: as it was before
+    uint64_t received = 0;      // likewise: frames of its ports as last counted, for the ARP monitor
     bond::Addresses addresses;  // the host's, as last asked for
     uint64_t addresses_at_ms = 0;
   };
 
   BondEntry* entry(std::string_view name);
-  [[nodiscard]] BondEntry* entry_of(uint16_t port) const;  // the bond a port is in, or nullptr
+  [[nodiscard]] BondEntry* entry_of(uint16_t member) const;  // the bond that it is in, or nullptr
+  // core_nested.cpp: bonds under bonds
+  [[nodiscard]] BondEntry* bond_member(uint16_t member) const;     // nullptr: it is a port
+  [[nodiscard]] BondEntry* upper_of(const BondEntry& bond) const;  // nullptr: it is no member
+  [[nodiscard]] BondEntry& top_of(BondEntry& bond) const;
+  void add_ports_below(uint16_t member, std::vector<uint16_t>& ports) const;
+  [[nodiscard]] std::vector<uint16_t> ports_below(uint16_t member) const;
+  [[nodiscard]] std::vector<uint16_t> ports_below(const BondEntry& bond) const;
+  // Who takes the slow protocols that a port receives: the lowest bond in 802.3ad above it, by which of its members.
+  struct LacpMember {
+    BondEntry* bond = nullptr;
+    uint16_t member = port::kNoPort;
+  };
+  [[nodiscard]] LacpMember lacp_above(uint16_t port) const;
+  [[nodiscard]] uint16_t levels_below(const BondEntry& bond) const;
+  [[nodiscard]] Status check_nesting(const BondEntry& bond, const BondEntry& member) const;
+  [[nodiscard]] bond::NewMember described(uint16_t member) const;
+  [[nodiscard]] bond::LinkReport report_of(uint16_t member) const;
+  void enslave_bond(BondEntry& inner);
+  void release_bond(BondEntry& inner, TapRef tap);
+  [[nodiscard]] port::Mac mac_now(uint16_t member) const;
+  void tell_upper(const BondEntry& bond);
+  [[nodiscard]] uint64_t received_by(uint16_t member) const;
+  void send_by(BondEntry& bond, rte_mbuf* frame);
+  void send_to_each(const bond::TxTable& table, rte_mbuf* frame);
   void apply(BondEntry& bond, bond::Changes changes);
   void poll_links(BondEntry& bond, uint64_t now);
   void poll_port_taps();
   void announce(BondEntry& bond, uint64_t now);
   // core_members.cpp
   void apply_macs(BondEntry& bond);
-  void apply_mac(const BondEntry& bond, PortEntry& member);
+  void release_port(PortEntry& port, TapRef tap);
+  void apply_mac(const BondEntry& bond, uint16_t member);
   void apply_promiscuous(BondEntry& bond);
   [[nodiscard]] Status check_program(const BondEntry& bond, std::string_view option, std::string_view value) const;
   [[nodiscard]] const BondEntry* bond_with(uint32_t ifindex) const;
+  [[nodiscard]] bool runs_xdp(const BondEntry& bond) const;
   // core_slow.cpp
-  void slow_protocol(BondEntry& bond, uint16_t port, const rte_mbuf* frame);
-  void send_slow_protocol(uint16_t port, std::span<const uint8_t> frame);
-  void steer(const BondEntry* bond, port::Port& port) const;
+  void slow_protocol(BondEntry& bond, uint16_t member, const rte_mbuf* frame);
+  void send_slow_protocol(uint16_t member, std::span<const uint8_t> frame);
+  void steer(uint16_t port) const;
+  void go_down(const BondEntry& bond);
   void receive_slow_protocols();
-  void receive_slow_protocols(BondEntry& bond, uint16_t port, uint16_t queue, uint64_t& dropped);
+  void receive_slow_protocols(const LacpMember& to, uint16_t port, uint16_t queue, uint64_t& dropped);
   // core_probes.cpp
   void tick(BondEntry& bond, uint64_t now);
   void send_probes(BondEntry& bond, std::span<const uint16_t> ports);
   void refresh_addresses(BondEntry& bond, uint64_t now);
   void send_learning(BondEntry& bond, const bond::Teach& what);
   void send_balancing(BondEntry& bond, const bond::Changes& changes);
-  void send_host_arp(BondEntry& bond, rte_mbuf* frame, uint64_t now);
   void rejoin(BondEntry& bond, uint64_t now);
+  void probe_received(uint16_t port, std::span<const uint8_t> bytes, uint64_t now);
   void take_punts(uint64_t now);
   [[nodiscard]] bool wants_punts() const;
-  void send(uint16_t port, rte_mbuf* frame);
+  void send(uint16_t member, rte_mbuf* frame);
   void arm(uint64_t now);
+  // core_publish.cpp
+  struct Above;
+  struct Draft;
   [[nodiscard]] std::unique_ptr<dataplane::Snapshot> build() const;
+  const bond::TxTable* add_table(const BondEntry& bond, Draft& draft) const;
+  void view_below(const BondEntry& bond, const Above& above, Draft& draft) const;
+  void view_port(uint16_t id, const PortEntry& port, dataplane::Snapshot& snapshot) const;
+  [[nodiscard]] bool steers_peers(const BondEntry& bond) const;
 
   Setup setup_;
   std::map<uint16_t, PortEntry> ports_;  // by ethdev port id

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kNoXdp = "No native XDP support for the current bonding mode";
 
 // bond_xdp_check in drivers/net/bonding/bond_main.c
-bool runs_xdp(bond::Mode mode, bond::Policy policy) {
+bool mode_runs_xdp(bond::Mode mode, bond::Policy policy) {
   switch (mode) {
     case bond::Mode::balance_rr:
     case bond::Mode::active_backup:
@@ -35,9 +35,18 @@ const Core::BondEntry* Core::bond_with(uint32_t ifindex) const {
   return it == bonds_.end() ? nullptr : it->get();
 }
 
+bool Core::runs_xdp(const BondEntry& b) const {
+  const auto members = b.bond.ports();
+  return mode_runs_xdp(b.bond.mode(), b.bond.policy()) &&
+         std::all_of(members.begin(), members.end(), [&](uint16_t member) {
+           const BondEntry* inner = bond_member(member);
+           return inner == nullptr || runs_xdp(*inner);
+         });
+}
+
 Status Core::check_attach(uint32_t ifindex, bool force) const {
   const BondEntry* b = bond_with(ifindex);
-  if (b != nullptr && !runs_xdp(b->bond.mode(), b->bond.policy())) {
+  if (b != nullptr && !runs_xdp(*b)) {
     return fail(EOPNOTSUPP, kNoXdp);
   }
   return attachments_.check(ifindex, force);
@@ -63,46 +72,62 @@ Status Core::check_program(const BondEntry& b, std::string_view option, std::str
   } else {
     policy = static_cast<bond::Policy>(*number);
   }
-  return runs_xdp(mode, policy)
+  return mode_runs_xdp(mode, policy)
              ? Status()
              : fail(EOPNOTSUPP,
                     fmt::format("option {}: an XDP program is attached; it can't run with {}", option, value));
 }
 
-Status Core::check_enslave(std::string_view bond, const port::Port& member) const {
+Status Core::check_enslave(std::string_view bond, uint16_t member) const {
   const BondEntry* b = const_cast<Core*>(this)->entry(bond);
   if (b == nullptr) {
     return fail(ENODEV, fmt::format("no bond {}", bond));
   }
-  if (const bond::Bond* other = bond_of(member.id()); other != nullptr) {
-    return fail(EBUSY, fmt::format("{} is a member of {} already", member.name(), other->name()));
+  const BondEntry* inner = bond_member(member);
+  const std::string& name = inner != nullptr ? inner->bond.name() : ports_.at(member).port->name();
+  if (const bond::Bond* other = bond_of(member); other != nullptr) {
+    return fail(EBUSY, fmt::format("{} is a member of {} already", name, other->name()));
   }
-  return attachments_.can_enslave(b->ifindex, ports_.at(member.id()).ifindex);
+  if (inner != nullptr) {
+    if (Status ok = check_nesting(*b, *inner); !ok) {
+      return ok;
+    }
+    if (attachments_.effective(b->ifindex) != nullptr && !runs_xdp(*inner)) {
+      return fail(EOPNOTSUPP, kNoXdp);
+    }
+  }
+  return attachments_.can_enslave(b->ifindex, inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
 }
 
-Status Core::enslave(std::string_view bond, port::Port& member) {
+Status Core::enslave(std::string_view bond, uint16_t member) {
   if (Status ok = check_enslave(bond, member); !ok) {
     return ok;
   }
   BondEntry* b = entry(bond);
-  PortEntry& port = ports_.at(member.id());
-  const port::LinkState link = member.link();
-  auto changes = b->bond.add_member(
-      {.port = member.id(),
-       .name = member.name(),
-       .permanent_mac = member.permanent_mac(),
-       .link = {.up = link.up && port.polled, .speed_mbps = link.speed_mbps, .full_duplex = link.full_duplex}},
-      now_ms());
+  BondEntry* inner = bond_member(member);
+  if (inner != nullptr && inner->bond.mac() == port::Mac{}) {
+    port::Mac mac{};  // no member gave it one yet
+    rte_eth_random_addr(mac.data());
+    (void)inner->bond.set_mac(mac, now_ms());
+  }
+  auto changes = b->bond.add_member(described(member), now_ms());
   if (!changes) {
     return changes.error();
   }
-  (void)attachments_.enslave(b->ifindex, port.ifindex);
-  port.tap = {};
-  port.carrier = false;
-  port.promiscuous = member.promiscuous();
-  port.allmulticast = member.allmulticast();
-  (void)member.set_allmulticast(true);
-  steer(b, member);
+  (void)attachments_.enslave(b->ifindex, inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
+  if (inner != nullptr) {
+    enslave_bond(*inner);
+  } else {
+    PortEntry& port = ports_.at(member);
+    port.tap = {};
+    port.carrier = false;
+    port.promiscuous = port.port->promiscuous();
+    port.allmulticast = port.port->allmulticast();
+    (void)port.port->set_allmulticast(true);
+  }
+  for (const uint16_t port : ports_below(member)) {
+    steer(port);
+  }
   apply_macs(*b);
   apply(*b, std::move(changes.value()));
   publish();
@@ -110,27 +135,25 @@ Status Core::enslave(std::string_view bond, port::Port& member) {
   return {};
 }
 
-Status Core::release(std::string_view bond, uint16_t id, TapRef tap) {
+Status Core::release(std::string_view bond, uint16_t member, TapRef tap) {
   BondEntry* b = entry(bond);
   if (b == nullptr) {
     return fail(ENODEV, fmt::format("no bond {}", bond));
   }
-  auto changes = b->bond.remove_member(id, now_ms());
+  auto changes = b->bond.remove_member(member, now_ms());
   if (!changes) {
     return changes.error();
   }
-  PortEntry& port = ports_.at(id);
-  attachments_.release(port.ifindex);
-  steer(nullptr, *port.port);
-  const auto restart = workers_stopped_ || !port.polled ? port::Restart::allowed : port::Restart::never;
-  if (Status ok = port.port->set_mac(port.port->permanent_mac(), restart);
-      !ok && port.port->mac() != port.port->permanent_mac()) {
-    setup_.notice(fmt::format("{}: keeps the bond's MAC address ({})", port.port->name(), ok.error().text));
+  BondEntry* inner = bond_member(member);
+  attachments_.release(inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
+  for (const uint16_t port : ports_below(member)) {
+    steer(port);
   }
-  (void)port.port->set_promiscuous(port.promiscuous);
-  (void)port.port->set_allmulticast(port.allmulticast);
-  port.tap = std::move(tap);
-  port.carrier = false;
+  if (inner != nullptr) {
+    release_bond(*inner, std::move(tap));
+  } else {
+    release_port(ports_.at(member), std::move(tap));
+  }
   apply_macs(*b);
   apply(*b, std::move(changes.value()));
   publish();
@@ -138,8 +161,21 @@ Status Core::release(std::string_view bond, uint16_t id, TapRef tap) {
   return {};
 }
 
+void Core::release_port(PortEntry& port, TapRef tap) {
+  const auto restart = workers_stopped_ || !port.polled ? port::Restart::allowed : port::Restart::never;
+  if (Status ok = port.port->set_mac(port.port->permanent_mac(), restart);
+      !ok && port.port->mac() != port.port->permanent_mac()) {
+    setup_.notice(fmt::format("{}: keeps the bond's MAC address ({})", port.port->name(), ok.error().text));
+  }
+  (void)port.port->set_promiscuous(port.promiscuous);
+  (void)port.port->set_allmulticast(port.allmulticast);
+  port.made_promiscuous = false;
+  port.tap = std::move(tap);
+  port.carrier = false;
+}
+
 std::optional<uint8_t> Core::free_bond_index() const {
-  for (uint8_t index = 0; index < xdp::kMaxBonds; ++index) {
+  for (uint8_t index = 0; index < bond::kMaxBonds; ++index) {
     const bool used =
         std::any_of(bonds_.begin(), bonds_.end(), [&](const auto& b) { return b->bond.index() == index; });
     if (!used) {
@@ -178,32 +214,49 @@ Status Core::set_bond_mac(std::string_view bond, const port::Mac& mac) {
 }
 
 // Frames to the bond's address still arrive where the device is promiscuous.
-void Core::apply_mac(const BondEntry& b, PortEntry& member) {
-  port::Port& port = *member.port;
-  const port::Mac wanted = b.bond.member_mac(port.id());
-  if (port.mac() == wanted) {
+void Core::apply_mac(const BondEntry& b, uint16_t member) {
+  const port::Mac wanted = b.bond.member_mac(member);
+  if (mac_now(member) == wanted) {
     return;
   }
-  const auto restart = workers_stopped_ || !member.polled ? port::Restart::allowed : port::Restart::never;
-  Status ok = port.set_mac(wanted, restart);
-  if (ok || port.mac() == wanted) {
+  std::string why = "its mode gives it another one";
+  if (BondEntry* inner = bond_member(member); inner != nullptr) {
+    auto changes = inner->bond.set_mac(wanted, now_ms());
+    if (changes) {
+      apply(*inner, std::move(changes.value()));
+    } else {
+      why = changes.error().text;
+    }
+  } else {
+    const PortEntry& entry = ports_.at(member);
+    const auto restart = workers_stopped_ || !entry.polled ? port::Restart::allowed : port::Restart::never;
+    if (Status ok = entry.port->set_mac(wanted, restart); !ok) {
+      why = ok.error().text;
+    }
+  }
+  if (mac_now(member) == wanted) {
     return;
   }
-  if (!port.promiscuous()) {
-    setup_.notice(fmt::format("{}: member {} keeps its own MAC address ({}); set to promiscuous instead", b.bond.name(),
-                              port.name(), ok.error().text));
-    (void)port.set_promiscuous(true);
+  for (const uint16_t id : ports_below(member)) {
+    port::Port& port = *ports_.at(id).port;
+    if (!port.promiscuous()) {
+      setup_.notice(fmt::format("{}: member {} keeps its own MAC address ({}); set to promiscuous instead",
+                                b.bond.name(), b.bond.member_name(member), why));
+      (void)port.set_promiscuous(true);
+    }
   }
 }
 
 void Core::apply_promiscuous(BondEntry& b) {
-  for (const uint16_t id : b.bond.ports()) {
-    PortEntry& member = ports_.at(id);
-    const bool wanted = b.bond.promiscuous_member() == id;
-    if (wanted && !member.port->promiscuous()) {
-      member.made_promiscuous = static_cast<bool>(member.port->set_promiscuous(true));
-    } else if (!wanted && std::exchange(member.made_promiscuous, false)) {
-      (void)member.port->set_promiscuous(false);
+  for (const uint16_t member : b.bond.ports()) {
+    const bool wanted = b.bond.promiscuous_member() == member;
+    for (const uint16_t id : ports_below(member)) {
+      PortEntry& port = ports_.at(id);
+      if (wanted && !port.port->promiscuous()) {
+        port.made_promiscuous = static_cast<bool>(port.port->set_promiscuous(true));
+      } else if (!wanted && std::exchange(port.made_promiscuous, false)) {
+        (void)port.port->set_promiscuous(false);
+      }
     }
   }
 }
@@ -211,9 +264,9 @@ void Core::apply_promiscuous(BondEntry& b) {
 void Core::apply_macs(BondEntry& b) {
   // Those that give an address away go first: no two of them carry one at the same time.
   for (const bool giving : {true, false}) {
-    for (const uint16_t id : b.bond.ports()) {
-      PortEntry& member = ports_.at(id);
-      if ((member.port->mac() == b.bond.mac()) == giving) {
+    const auto members = b.bond.ports();
+    for (const uint16_t member : std::vector<uint16_t>(members.begin(), members.end())) {
+      if ((mac_now(member) == b.bond.mac()) == giving) {
         apply_mac(b, member);
       }
     }

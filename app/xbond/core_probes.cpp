@@ -33,12 +33,6 @@ Address source_for(const std::vector<Address>& own, const Address& target) {
 
 }  // namespace
 
-void Core::send(uint16_t port, rte_mbuf* frame) {
-  if (frame != nullptr) {
-    (void)ports_.at(port).port->control_transmit(frame, workers_stopped_);
-  }
-}
-
 // The question may wait for the kernel's rtnl lock: once a second is enough, when there are any.
 void Core::refresh_addresses(BondEntry& b, uint64_t now) {
   constexpr uint64_t kFreshMs = 1000;
@@ -47,7 +41,8 @@ void Core::refresh_addresses(BondEntry& b, uint64_t now) {
     return;
   }
   b.addresses_at_ms = now;
-  b.addresses = {.v4 = host::ipv4_addresses(b.tap.name), .v6 = host::ipv6_addresses(b.tap.name)};
+  const std::string& tap = top_of(b).tap.name;
+  b.addresses = {.v4 = host::ipv4_addresses(tap), .v6 = host::ipv6_addresses(tap)};
   b.bond.set_addresses(b.addresses);
 }
 
@@ -56,10 +51,10 @@ void Core::tick(BondEntry& b, uint64_t now) {
   if (params.arp_interval != 0) {
     refresh_addresses(b, now);
     for (const uint16_t id : b.bond.ports()) {
-      PortEntry& member = ports_.at(id);
-      const uint64_t received = setup_.received ? setup_.received(id) : 0;
-      if (received != member.received) {
-        member.received = received;
+      BondEntry* inner = bond_member(id);
+      uint64_t& last = inner != nullptr ? inner->received : ports_.at(id).received;
+      if (const uint64_t received = received_by(id); received != last) {
+        last = received;
         b.bond.saw_frames(id, now);
       }
     }
@@ -77,7 +72,7 @@ void Core::send_probes(BondEntry& b, std::span<const uint16_t> ports) {
   }
   const bond::Params& params = b.bond.params();
   for (const uint16_t id : ports) {
-    const port::Mac mac = ports_.at(id).port->mac();
+    const port::Mac mac = mac_now(id);
     for (const bond::Ipv4& target : params.arp_targets) {
       send(id, arp_request(mac, source_for(b.addresses.v4, target), target, setup_.pool));
     }
@@ -111,16 +106,6 @@ void Core::send_balancing(BondEntry& b, const bond::Changes& changes) {
   }
 }
 
-void Core::send_host_arp(BondEntry& b, rte_mbuf* frame, uint64_t now) {
-  bond::Bond::HostArp answer = b.bond.host_arp({rte_pktmbuf_mtod(frame, uint8_t*), frame->data_len}, now);
-  apply(b, std::move(answer.changes));
-  if (answer.by == port::kNoPort) {
-    rte_pktmbuf_free(frame);
-  } else {
-    send(answer.by, frame);
-  }
-}
-
 // bond_resend_igmp_join_requests_delayed: now, and each 200 ms while some are left.
 void Core::rejoin(BondEntry& b, uint64_t now) {
   constexpr uint64_t kApartMs = 200;
@@ -130,7 +115,8 @@ void Core::rejoin(BondEntry& b, uint64_t now) {
   }
   --b.rejoin_left;
   b.rejoin_at_ms = now + kApartMs;
-  for (rte_mbuf* frame : igmp_reports(b.tap.name, b.bond.mac(), setup_.pool)) {
+  const BondEntry& host = top_of(b);
+  for (rte_mbuf* frame : igmp_reports(host.tap.name, host.bond.mac(), setup_.pool)) {
     send(*b.bond.active(), frame);
   }
 }
@@ -142,24 +128,32 @@ bool Core::wants_punts() const {
   });
 }
 
+// Every monitor above the port hears of it.
+void Core::probe_received(uint16_t port, std::span<const uint8_t> bytes, uint64_t now) {
+  uint16_t member = port;
+  for (BondEntry* b = entry_of(port); b != nullptr; b = entry_of(member)) {
+    b->bond.received(member, bytes, now);
+    member = bond::member_id(b->bond.index());
+  }
+}
+
 void Core::take_punts(uint64_t now) {
   for (xdp::PuntRing& ring : setup_.punts) {
     ring.drain([&](rte_mbuf* frame, xdp::PuntKind kind, uint16_t port) {
-      BondEntry* b = entry_of(port);
-      if (b == nullptr) {
-        rte_pktmbuf_free(frame);
-        return;
-      }
-      const std::span<const uint8_t> bytes(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len);
       switch (kind) {
         case xdp::PuntKind::probe:
-          b->bond.received(port, bytes, now);
+          probe_received(port, {rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len}, now);
           break;
         case xdp::PuntKind::host_arp:
-          send_host_arp(*b, frame, now);
-          return;
+          if (BondEntry* b = entry_of(port); b != nullptr) {
+            send_by(top_of(*b), frame);
+            return;
+          }
+          break;
         case xdp::PuntKind::slow_protocol:
-          slow_protocol(*b, port, frame);
+          if (const LacpMember to = lacp_above(port); to.bond != nullptr) {
+            slow_protocol(*to.bond, to.member, frame);
+          }
           break;
       }
       rte_pktmbuf_free(frame);

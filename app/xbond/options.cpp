@@ -186,6 +186,11 @@ Status apply(const std::vector<Given>& given, Options& options) {
 
 }  // namespace
 
+bool names_bond(const Options& options, std::string_view name) {
+  return std::any_of(options.bonds.begin(), options.bonds.end(),
+                     [&](const BondOption& bond) { return bond.name == name; });
+}
+
 Result<Options> parse_options(const std::vector<std::string>& argv) {
   const auto separator = std::find(argv.begin(), argv.end(), "--");
   Options options;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Options {
   uint16_t rxq = 0, txq = 0, rxd = 1024, txd = 1024, burst = 32, nb_cores = 1;
   uint32_t stats_period = 0;  // seconds, 0 off
 };
+
+[[nodiscard]] bool names_bond(const Options& options, std::string_view name);  // one of --bond
 
 // `argv` without the program name. Everything that can be checked without EAL is checked here: names, duplicates (a
 // port used twice, also across bonds), ranges. Errors: one line.

@@ -107,6 +107,17 @@ bool Bond::carrier() const {
   return held_->state.up && held_->state.link_carrier;
 }
 
+uint32_t Bond::speed_mbps() const {
+  const State& state = held_->state;
+  uint32_t sum = 0, least = 0;
+  for (const Member& m : state.members) {
+    const uint32_t speed = m.link == Link::up && m.report.up ? known_speed(m.report) : 0;
+    sum += speed;
+    if (speed != 0 && (least == 0 || speed < least)) least = speed;
+  }
+  return mode() == Mode::broadcast ? least : sum;
+}
+
 std::span<const uint16_t> Bond::ports() const {
   return held_->state.ports;
 }

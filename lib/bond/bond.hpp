@@ -77,8 +77,10 @@ class Bond {
   [[nodiscard]] uint8_t index() const;
   [[nodiscard]] Mode mode() const;
   [[nodiscard]] Policy policy() const;
-  [[nodiscard]] bool up() const;                          // administrative
-  [[nodiscard]] bool carrier() const;                     // up and at least one usable member
+  [[nodiscard]] bool up() const;       // administrative
+  [[nodiscard]] bool carrier() const;  // up and at least one usable member
+  // Of those that can transmit: the sum, in broadcast the least; 0: unknown (bond_ethtool_get_link_ksettings).
+  [[nodiscard]] uint32_t speed_mbps() const;
   [[nodiscard]] std::span<const uint16_t> ports() const;  // members in order of enslaving
   // active-backup's active member (port); in other modes the one that IGMP goes to.
   [[nodiscard]] std::optional<uint16_t> active() const;

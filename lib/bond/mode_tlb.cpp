@@ -64,10 +64,25 @@ void set_source(rte_mbuf* m, const std::array<uint8_t, 6>& mac) noexcept {
   }
 }
 
+// Under a bond in broadcast others send the same frame: it is theirs as it is. Out of memory it stays so here, too.
+[[gnu::cold, gnu::noinline]] rte_mbuf* copy_of_shared(rte_mbuf* m) noexcept {
+  rte_mbuf* copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
+  if (copy == nullptr) {
+    return m;
+  }
+  rte_pktmbuf_free(m);
+  return copy;
+}
+
 void put(const TxTable& table, uint32_t member, port::TxBuffer* by_port, rte_mbuf* m) noexcept {
   const uint16_t port = table.port[member];
   if (port != table.active) {
-    set_source(m, table.mac[member]);
+    if (rte_mbuf_refcnt_read(m) != 1) [[unlikely]] {
+      m = copy_of_shared(m);
+    }
+    if (rte_mbuf_refcnt_read(m) == 1) [[likely]] {
+      set_source(m, table.mac[member]);
+    }
   }
   port::TxBuffer& buffer = by_port[port];
   buffer.pkts[buffer.count++] = m;

@@ -25,5 +25,8 @@ enum class Policy : uint8_t { layer2 = 0, layer34 = 1, layer23 = 2, encap23 = 3,
 enum class Path : uint8_t { xdp, host };
 
 inline constexpr uint16_t kMaxMembers = 16;
+inline constexpr uint16_t kMaxBonds = 32;
+// Of bonds under bonds, with the ports at the bottom: Linux's MAX_NEST_DEV.
+inline constexpr uint16_t kMaxLevels = 8;
 
 }  // namespace xbond::bond

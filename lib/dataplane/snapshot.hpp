@@ -23,7 +23,8 @@ struct HostView {
   std::span<rte_ring* const> from_host;  // by worker
   const bond::TxTable* bond = nullptr;   // nullptr: by `port`
   bool up = true;                        // administrative state of that bond or port; down: dropped, counted
-  uint16_t port = port::kNoPort;         // plain transmit, and where it is counted; for a bond its first member
+  bool punts_arp = false;                // balance-alb, somewhere below: ARP goes by the protocol thread
+  uint16_t port = port::kNoPort;         // plain transmit, and where it is counted; for a bond the first port below
 };
 
 struct Snapshot {

@@ -13,7 +13,7 @@ Worker::Worker(uint32_t cpu, uint16_t burst, Published& published, Qsbr& qsbr)
   context_->cpu = cpu;
   for (uint32_t i = 0; i < context_->bonds.size(); ++i) {
     // Any value but 0 starts a xorshift; a different one for each worker and bond.
-    context_->bonds[i].random = 0x9e3779b9U * (cpu * xdp::kMaxBonds + i + 1);
+    context_->bonds[i].random = 0x9e3779b9U * (cpu * bond::kMaxBonds + i + 1);
   }
 }
 
@@ -61,13 +61,13 @@ void Worker::send_from_host(const Snapshot& snapshot) noexcept {
     xdp::PortCounters& counters = context_->counters[host.port];
     port::count_up(counters.from_host, n);
     auto count = static_cast<uint16_t>(n);
-    if (host.up && host.bond != nullptr && host.bond->mode == bond::Mode::balance_alb) [[unlikely]] {
+    if (host.up && host.punts_arp) [[unlikely]] {
       count = punt_arp(host, pkts, count);
     }
     bool taken = host.up;
     if (taken && host.bond != nullptr) {
-      bond::LcoreState& state = context_->bonds[host.bond->bond_index];
-      taken = bond::transmit(*host.bond, state, bond::Path::host, context_->tx.data(), pkts, count) != 0;
+      taken =
+          bond::transmit(*host.bond, context_->bonds.data(), bond::Path::host, context_->tx.data(), pkts, count) != 0;
     } else if (taken) {
       port::append(context_->tx[host.port], pkts, count);
     }

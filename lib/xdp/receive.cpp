@@ -130,8 +130,8 @@ void to_host_address(const AlbAddresses& addresses, rte_mbuf* const* pkts, uint1
     if (pkts[i]->data_len < kBytes || std::memcmp(destination, addresses.bond.data(), kBytes) == 0) {
       continue;
     }
-    for (uint16_t member = 0; member < addresses.count; ++member) {
-      if (std::memcmp(destination, addresses.members[member].data(), kBytes) == 0) {
+    for (const auto& member : addresses.members) {
+      if (std::memcmp(destination, member.data(), kBytes) == 0) {
         std::memcpy(destination, addresses.bond.data(), kBytes);
         break;
       }
@@ -149,12 +149,12 @@ void pass(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uint16_t
     copy_probes(worker, view, pkts, n);
   }
   if (view.alb != nullptr) [[unlikely]] {
-    n = view.inactive ? without_groups(counters, pkts, n) : n;
+    n = view.no_groups ? without_groups(counters, pkts, n) : n;
     to_host_address(*view.alb, pkts, n);
   }
-  if (view.inactive && view.alb == nullptr) {
+  if (view.inactive) {
     discard(counters, Drop::inactive_member, pkts, n);
-  } else if (!view.bond_up) {
+  } else if (!view.host_up) {
     discard(counters, Drop::bond_down, pkts, n);
   } else if (view.to_host.empty()) {
     discard(counters, Drop::no_host, pkts, n);
@@ -172,8 +172,7 @@ void send_back(WorkerContext& worker, const PortView& view, rte_mbuf** pkts, uin
       discard(worker.counters[view.port], Drop::xdp_bond_down, pkts, n);
       return;
     }
-    if (bond::transmit(*view.bond, worker.bonds[view.bond->bond_index], bond::Path::xdp, worker.tx.data(), pkts, n) !=
-        0) {
+    if (bond::transmit(*view.bond, worker.bonds.data(), bond::Path::xdp, worker.tx.data(), pkts, n) != 0) {
       return;
     }
   }

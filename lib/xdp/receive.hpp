@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "bpf_compat/engine/program.hpp"
 #include "lib/bond/transmit.hpp"
@@ -16,13 +17,10 @@
 
 namespace xbond::xdp {
 
-inline constexpr uint16_t kMaxBonds = 32;
-
 // balance-alb: the addresses by which peers send.
 struct AlbAddresses {
   std::array<uint8_t, 6> bond{};
-  uint16_t count = 0;
-  std::array<std::array<uint8_t, 6>, bond::kMaxMembers> members{};  // [0, count)
+  std::vector<std::array<uint8_t, 6>> members;
 };
 
 // What a worker needs to know of a receiving port. Part of a snapshot: immutable once published.
@@ -33,9 +31,11 @@ struct PortView {
   const bpf::Program* program = nullptr;  // its own or its bond's
   const bond::TxTable* bond = nullptr;    // where XDP_TX goes; nullptr: a port by itself
   bool bond_up = true;                    // administrative state of that bond
+  bool host_up = true;                    // and of all bonds above: PASS
   SlowProtocols slow = SlowProtocols::are_data;
   bool inactive = false;               // PASS is dropped here (bond_handle_frame, should_deliver_exact_match)
-  const AlbAddresses* alb = nullptr;   // balance-alb; an inactive member drops frames to groups only
+  bool no_groups = false;              // inactive, in balance-alb: only frames to groups are dropped
+  const AlbAddresses* alb = nullptr;   // balance-alb
   bool probes = false;                 // the bond's monitor wants copies of ARP and neighbour discovery, on PASS
   bool restore_tags = false;           // the driver takes VLAN tags out, whatever it is told
   std::span<rte_ring* const> to_host;  // by worker; empty: no tap
@@ -45,8 +45,8 @@ struct PortView {
 struct WorkerContext {
   uint32_t cpu = 0;                                       // dense worker index, the CPU number that programs see
   rte_ring* punt = nullptr;                               // to the protocol thread (punt.hpp); nullptr: there is none
-  std::array<port::TxBuffer, RTE_MAX_ETHPORTS> tx;        // by ethdev port id
-  std::array<bond::LcoreState, kMaxBonds> bonds{};        // by TxTable::bond_index
+  std::array<port::TxBuffer, bond::kMemberIds> tx;        // by ethdev port id, then bonds as members
+  std::array<bond::LcoreState, bond::kMaxBonds> bonds{};  // by TxTable::bond_index
   std::array<PortCounters, RTE_MAX_ETHPORTS> counters{};  // by receiving port
   // Scratch of one burst
   std::array<bpf::XdpFrame, port::kMaxBurst> frames;

@@ -53,7 +53,7 @@ std::vector<Case> cases() {
 }
 
 Result<uint64_t> run_case(const Case& c) {
-  Result<std::unique_ptr<RingLoop>> created = RingLoop::create(kFlows, c.frames);
+  Result<std::unique_ptr<RingLoop>> created = RingLoop::create("loop", kFlows, c.frames);
   if (!created) {
     return created.error();
   }
@@ -61,7 +61,9 @@ Result<uint64_t> run_case(const Case& c) {
   const uint16_t source = ring.source();
   std::vector<uint16_t> members;
   for (unsigned i = 0; i < c.members; ++i) {
-    Result<uint16_t> member = ring.add_port(fmt::format("member{}", i), true);
+    const bool frees = i > 0 && leaves(c.bond->mode) == Leaves::copies;
+    const std::string name = fmt::format("member{}", i);
+    Result<uint16_t> member = frees ? ring.add_sink(name, true) : ring.add_port(name, true);
     if (!member) {
       return member.error();
     }

@@ -1,20 +1,23 @@
-// EAL for the measuring programs: one lcore, no hugepages, no devices but those they make.
+// EAL for the measuring programs: no hugepages, no devices but those they make.
 #pragma once
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bpf_compat/result.hpp"
 
 namespace xbond::perf {
 
-inline Status start_eal(const std::string& program) {
+// `lcores`: 1, or 2 with a worker, on a processor of its own where there is one.
+inline Status start_eal(const std::string& program, unsigned lcores = 1) {
+  const std::string set = lcores == 1 ? "0" : std::thread::hardware_concurrency() > 1 ? "0,1" : "(0,1)@0";
   std::vector<std::string> arguments{
       program, "--no-huge",         "--no-shconf", "--no-pci", "--iova-mode=va", "-m",
-      "256",   "--log-level=error", "-l",          "0",        "--no-telemetry", "--file-prefix=" + program};
+      "256",   "--log-level=error", "--lcores",    set,        "--no-telemetry", "--file-prefix=" + program};
   std::vector<char*> argv;
   for (std::string& argument : arguments) {
     argv.push_back(argument.data());

@@ -58,5 +58,6 @@ struct Table {
 using Workload = Result<Table> (*)(const Options&);
 
 Result<Table> bond_transmit(const Options& options);  // P1
+Result<Table> failover(const Options& options);       // P7
 
 }  // namespace xbond::perf

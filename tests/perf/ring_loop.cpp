@@ -1,6 +1,7 @@
 #include "tests/perf/ring_loop.hpp"
 
 #include <fmt/core.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ether.h>
@@ -24,9 +25,9 @@ Error dpdk_error(const char* what, int code) {
 // Frames laid out as in a hugepage, one after the other: without hugepages the ordinary pool starts anew in each 4 KiB
 // page, so that all frames share a few sets of the first-level cache, and 2 KiB frames want a page translation each.
 // Both cost more than what is measured. No device here does DMA, so frames may cross pages.
-rte_mempool* make_pool(unsigned frames) {
+rte_mempool* make_pool(const std::string& name, unsigned frames) {
   rte_mempool* pool =
-      rte_mempool_create_empty("loop", frames, sizeof(rte_mbuf) + kDataRoom, 0, sizeof(rte_pktmbuf_pool_private),
+      rte_mempool_create_empty(name.c_str(), frames, sizeof(rte_mbuf) + kDataRoom, 0, sizeof(rte_pktmbuf_pool_private),
                                SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr) {
     return nullptr;
@@ -119,18 +120,36 @@ Result<uint16_t> RingLoop::add_port(const std::string& name, bool start_it) {
   return ports_.back();
 }
 
-Result<std::unique_ptr<RingLoop>> RingLoop::create(unsigned flows, Frames frames) {
+Result<uint16_t> RingLoop::add_sink(const std::string& name, bool start_it) {
+  const std::string device = "net_null_" + name;
+  if (const int code = rte_eal_hotplug_add("vdev", device.c_str(), ""); code != 0) {
+    return dpdk_error(device.c_str(), code);
+  }
+  uint16_t port = 0;
+  if (const int code = rte_eth_dev_get_port_by_name(device.c_str(), &port); code != 0) {
+    return dpdk_error(device.c_str(), code);
+  }
+  ports_.push_back(port);
+  if (start_it) {
+    if (Status status = start(port, pool_); !status) {
+      return status.error();
+    }
+  }
+  return port;
+}
+
+Result<std::unique_ptr<RingLoop>> RingLoop::create(const std::string& name, unsigned flows, Frames frames) {
   std::unique_ptr<RingLoop> loop(new RingLoop);
-  loop->pool_ = make_pool(2 * flows);
+  loop->pool_ = make_pool(name, 2 * flows);
   if (loop->pool_ == nullptr) {
     return dpdk_error("mempool", 0);
   }
   // One lcore on both ends, as with the driver's own rings between two ports.
-  loop->ring_ = rte_ring_create("loop", kRing, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+  loop->ring_ = rte_ring_create(name.c_str(), kRing, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
   if (loop->ring_ == nullptr) {
     return dpdk_error("rte_ring_create", 0);
   }
-  Result<uint16_t> source = loop->add_port("source", true);
+  Result<uint16_t> source = loop->add_port(name + "_source", true);
   if (!source) {
     return source.error();
   }

@@ -22,14 +22,17 @@ enum class Frames : uint8_t { ipv4_udp, ipv6_udp };
 
 class RingLoop {
  public:
-  // Primed with one 64-byte frame for each of `flows` flows. EAL must be up.
-  static Result<std::unique_ptr<RingLoop>> create(unsigned flows, Frames frames = Frames::ipv4_udp);
+  // Primed with one 64-byte frame for each of `flows` flows. EAL must be up. `name`: another one for each in a process.
+  static Result<std::unique_ptr<RingLoop>> create(const std::string& name, unsigned flows,
+                                                  Frames frames = Frames::ipv4_udp);
   ~RingLoop();
   RingLoop(const RingLoop&) = delete;
   RingLoop& operator=(const RingLoop&) = delete;
 
   // A port whose tx goes to the ring; `start`: configured and started (a bond does that to its members itself).
   Result<uint16_t> add_port(const std::string& name, bool start);
+  // A port that frees what it sends.
+  Result<uint16_t> add_sink(const std::string& name, bool start);
   // Closed, after those of add_port(), with the loop: a port that another driver made (a bonding PMD's).
   void adopt(uint16_t port) { adopted_.push_back(port); }
   static Status start(uint16_t port, rte_mempool* pool);

@@ -15,14 +15,14 @@ PYTHON
 }
 # The last of the 10.1.1.N that has the first one's member, but another channel: prints it, and that member
 companion() {
-  console bond hash bond0 "@$work/frames" json | python3 -c '
+  console bond hash bond0 "@$work/frames.hex" json | python3 -c '
 import json, sys
 answers = [json.loads(line) for line in sys.stdin]
 same = [n for n, a in enumerate(answers) if a["member"] == answers[0]["member"] and a["channel"] != answers[0]["channel"]]
 print(10 + same[-1], answers[0]["member"])'
 }
 members() { # of the two
-  console bond hash bond0 "@$work/frames" json | sed -n "1p;$((second - 9))p" | grep -o '"member":"[^"]*"'
+  console bond hash bond0 "@$work/frames.hex" json | sed -n "1p;$((second - 9))p" | grep -o '"member":"[^"]*"'
 }
 sent() { ip -n peer -s -j link show "$1" | json "d[0]['stats64']['rx']['packets']"; } # by xbond's member
 
@@ -39,7 +39,7 @@ wait_for 5 "carrier on the tap" carrier
 for to in {10..60}; do ip neighbour replace "10.1.1.$to" lladdr "$(printf 02:00:00:00:%02x:07 "$to")" dev bond0; done
 
 step "when two peers that share a member get all the traffic"
-frames >frames
+frames >frames.hex
 read -r second shared <<<"$(companion)"
 note "10.1.1.10 and 10.1.1.$second, both by $shared"
 for to in 10 "$second"; do "$tools/flow.py" send "10.1.1.$to" 9000 14000 1 "sent.$to" & done
@@ -63,5 +63,5 @@ sum=$((share[0] + share[1]))
 for member in 0 1; do
   ((share[member] * 10 > sum * 4)) || fail "member $member carries ${share[member]} of $sum frames"
 done
-matches "bond hash" "$(console bond hash bond0 "@$work/frames" | head -n 1)" "channel [0-9]+ of 256, by load"
+matches "bond hash" "$(console bond hash bond0 "@$work/frames.hex" | head -n 1)" "channel [0-9]+ of 256, by load"
 stop_xbond

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "lib/bond/transmit.hpp"
+
 namespace xbond::bond::test {
 namespace {
 
@@ -86,7 +88,7 @@ rte_mbuf* Pool::split(std::span<const uint8_t> bytes, std::span<const size_t> si
   return head;
 }
 
-RingPorts::RingPorts(unsigned count, unsigned ring_size) : buffers_(RTE_MAX_ETHPORTS) {
+RingPorts::RingPorts(unsigned count, unsigned ring_size) : buffers_(kMemberIds) {
   for (unsigned i = 0; i < count; ++i) {
     const std::string name = unique_name("ring");
     rings_.emplace_back(rte_ring_create(name.c_str(), ring_size, 0, RING_F_SP_ENQ | RING_F_SC_DEQ));

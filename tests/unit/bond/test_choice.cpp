@@ -68,7 +68,7 @@ class ChoiceTest : public testing::Test {
   // The ports that a frame by itself leaves by.
   std::vector<uint16_t> left_by(const TxTable& table, RingPorts& ports, Path path, const Bytes& bytes) {
     rte_mbuf* frame = pool_.frame(bytes);
-    if (transmit(table, state_, path, ports.buffers(), &frame, 1) == 0) {
+    if (transmit(table, &state_, path, ports.buffers(), &frame, 1) == 0) {
       rte_pktmbuf_free(frame);
     }
     ports.flush();

@@ -50,7 +50,7 @@ class Transmit : public testing::Test {
     for (uint16_t i = 0; i < n; ++i) {
       pkts.push_back(pool_.frame(frame(next_++)));
     }
-    const uint16_t taken = transmit(table, state_, path, ports.buffers(), pkts.data(), n);
+    const uint16_t taken = transmit(table, &state_, path, ports.buffers(), pkts.data(), n);
     if (taken == 0 && n > 0) {
       rte_pktmbuf_free_bulk(pkts.data(), n);
     }
@@ -252,7 +252,7 @@ TEST_F(Transmit, RoundRobinFindsIgmpWhereLinuxDoes) {
   const auto one = [&](const std::vector<uint8_t>& frame, Path path, std::vector<size_t> cut = {}) {
     state_ = {};  // in turn it would be port 0
     rte_mbuf* m = cut.empty() ? pool_.frame(frame) : pool_.split(frame, cut);
-    EXPECT_EQ(transmit(table, state_, path, ports.buffers(), &m, 1), 1);
+    EXPECT_EQ(transmit(table, &state_, path, ports.buffers(), &m, 1), 1);
     ports.flush();
     const bool active = !ports.sent(1).empty();
     EXPECT_NE(active, !ports.sent(0).empty());
@@ -342,7 +342,7 @@ TEST_F(Transmit, BroadcastSharesEverySegmentAndSurvivesAFullPort) {
   for (uint32_t serial = 0; serial < 5; ++serial) {
     pkts.push_back(pool_.split(udp_frame(0, serial), std::array<size_t, 2>{10, 20}));
   }
-  EXPECT_EQ(transmit(table, state_, Path::host, ports.buffers(), pkts.data(), 5), 5);
+  EXPECT_EQ(transmit(table, &state_, Path::host, ports.buffers(), pkts.data(), 5), 5);
   ports.flush();
   for (unsigned i = 0; i < 3; ++i) {
     EXPECT_EQ(ports.buffer(i).dropped, 2u);
@@ -422,7 +422,7 @@ TEST_F(Transmit, TlbSendsTheRestByTheActiveMember) {
     table.mode = mode;
     state_ = {};
     rte_mbuf* m = pool_.frame(frame);
-    EXPECT_EQ(transmit(table, state_, Path::host, ports.buffers(), &m, 1), 1);
+    EXPECT_EQ(transmit(table, &state_, Path::host, ports.buffers(), &m, 1), 1);
     ports.flush();
     const bool other = !ports.sent(1).empty();
     EXPECT_NE(other, !ports.sent(0).empty());
@@ -525,7 +525,7 @@ TEST_F(Transmit, GoldenFramesLeaveByLinuxsMember) {
       }
       for (size_t at = 0; at < pkts.size(); at += port::kMaxBurst) {
         const auto n = static_cast<uint16_t>(std::min<size_t>(port::kMaxBurst, pkts.size() - at));
-        ASSERT_EQ(transmit(table, state_, c.path, ports.buffers(), pkts.data() + at, n), n);
+        ASSERT_EQ(transmit(table, &state_, c.path, ports.buffers(), pkts.data() + at, n), n);
       }
       ports.flush();
       for (unsigned i = 0; i < members; ++i) {
@@ -648,7 +648,7 @@ TEST_F(Transmit, DroppedFramesOfManySegmentsAreFreedWhole) {
     pkts.push_back(pool_.split(udp_frame(0, 0), std::array<size_t, 2>{10, 20}));
   }
   EXPECT_EQ(pool_.in_use(), 30u);
-  EXPECT_EQ(transmit(table, state_, Path::xdp, ports.buffers(), pkts.data(), 10), 10);
+  EXPECT_EQ(transmit(table, &state_, Path::xdp, ports.buffers(), pkts.data(), 10), 10);
   ports.flush();
   EXPECT_EQ(ports.buffer(0).dropped, 9u);
   EXPECT_EQ(pool_.in_use(), 3u);

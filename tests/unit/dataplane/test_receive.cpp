@@ -182,10 +182,10 @@ TEST_F(Receive, PassWithoutTapAndWithAFullRingAndWithTheBondDown) {
   receive({frame(XDP_PASS)});
   EXPECT_EQ(drops(Drop::no_host), 1U);
   view.to_host = host_rings;
-  view.bond_up = false;
+  view.host_up = false;
   receive({frame(XDP_PASS)});
   EXPECT_EQ(drops(Drop::bond_down), 1U);
-  view.bond_up = true;
+  view.host_up = true;
   std::vector<rte_mbuf*> many;
   for (int i = 0; i < 20; ++i) {
     many.push_back(frame(XDP_PASS));
@@ -314,7 +314,7 @@ TEST_F(Receive, AFullPuntRingLosesCopiesOnly) {
 TEST_F(Receive, InactiveMembersOfAlbTakeUnicast) {
   const AlbAddresses addresses;
   view.program = nullptr;
-  view.inactive = true;
+  view.no_groups = true;
   view.alb = &addresses;
   rte_mbuf* group = of_type(0x0800);
   *rte_pktmbuf_mtod(group, uint8_t*) |= 1U;
@@ -324,9 +324,7 @@ TEST_F(Receive, InactiveMembersOfAlbTakeUnicast) {
 }
 
 TEST_F(Receive, InAlbAMembersAddressBecomesTheBonds) {
-  AlbAddresses addresses{.bond = {2, 0, 0, 0, 0, 0xb0}, .count = 2, .members = {}};
-  addresses.members[0] = addresses.bond;
-  addresses.members[1] = {2, 0, 0, 0, 0, 0xb1};
+  AlbAddresses addresses{.bond = {2, 0, 0, 0, 0, 0xb0}, .members = {{2, 0, 0, 0, 0, 0xb0}, {2, 0, 0, 0, 0, 0xb1}}};
   view.program = nullptr;
   view.alb = &addresses;
   const auto to = [](std::array<uint8_t, 6> mac) {

@@ -1,0 +1,256 @@
+#include "tests/rig/rig.hpp"
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+#include <rte_eth_ring.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_udp.h>
+
+#include <chrono>
+#include <cstring>
+
+// What a driver calls from its interrupt; the headers for drivers are not installed.
+extern "C" {
+struct rte_eth_dev;
+rte_eth_dev* rte_eth_dev_allocated(const char* name);
+int rte_eth_dev_callback_process(rte_eth_dev* device, enum rte_eth_event_type event, void* argument);
+}
+
+namespace xbond::rig {
+namespace {
+
+constexpr unsigned kRing = 4096;
+constexpr uint16_t kFrame = 64, kBurst = 32;
+constexpr uint32_t kMark = 0x666c6170;
+
+struct Payload {
+  uint32_t mark, flow, number;
+};
+constexpr size_t kPayloadAt = sizeof(rte_ether_hdr) + sizeof(rte_ipv4_hdr) + sizeof(rte_udp_hdr);
+
+void write(uint8_t* to, uint32_t flow, uint32_t number) {
+  std::memset(to, 0, kFrame);
+  auto* ether = reinterpret_cast<rte_ether_hdr*>(to);
+  ether->dst_addr = {{2, 0, 0, 0, 0, 1}};
+  ether->src_addr = {{2, 0, 0, 0, 1, static_cast<uint8_t>(flow)}};
+  ether->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+  auto* ip = reinterpret_cast<rte_ipv4_hdr*>(ether + 1);
+  ip->version_ihl = RTE_IPV4_VHL_DEF;
+  ip->total_length = RTE_BE16(kFrame - sizeof(rte_ether_hdr));
+  ip->time_to_live = 64;
+  ip->next_proto_id = IPPROTO_UDP;
+  ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(10, 0, 0, 0) + flow * 2654435761U % 65536);
+  ip->dst_addr = RTE_BE32(RTE_IPV4(10, 1, 0, 1));
+  auto* udp = reinterpret_cast<rte_udp_hdr*>(ip + 1);
+  udp->src_port = rte_cpu_to_be_16(static_cast<uint16_t>(1024 + flow * 40503U % 50000));
+  udp->dst_port = RTE_BE16(9);
+  udp->dgram_len = RTE_BE16(kFrame - sizeof(rte_ether_hdr) - sizeof(rte_ipv4_hdr));
+  const Payload payload{kMark, flow, number};
+  std::memcpy(to + kPayloadAt, &payload, sizeof(payload));
+}
+
+Result<Ring> make_ring(const std::string& name) {
+  Ring ring(rte_ring_create(name.c_str(), kRing, SOCKET_ID_ANY, 0));
+  if (ring == nullptr) {
+    return fail(rte_errno, fmt::format("ring {}: {}", name, rte_strerror(rte_errno)));
+  }
+  return ring;
+}
+
+}  // namespace
+
+void RingFree::operator()(rte_ring* ring) const noexcept {
+  void* frame = nullptr;
+  while (rte_ring_dequeue(ring, &frame) == 0) {
+    rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+  }
+  rte_ring_free(ring);
+}
+
+// --- members
+
+Result<std::unique_ptr<Members>> Members::create(const std::string& name, unsigned count, Wires wires) {
+  std::unique_ptr<Members> members(new Members);  // NOLINT(modernize-make-unique): private constructor
+  for (unsigned i = 0; i < count; ++i) {
+    auto in = make_ring(fmt::format("{}-in{}", name, i));
+    if (!in) {
+      return in.error();
+    }
+    members->receive_.push_back(std::move(in.value()));
+    if (wires == Wires::each || i == 0) {
+      auto out = make_ring(fmt::format("{}-out{}", name, i));
+      if (!out) {
+        return out.error();
+      }
+      members->out_.push_back(std::move(out.value()));
+    }
+    rte_ring* receive = members->receive_.back().get();
+    rte_ring* transmit = members->out_.back().get();
+    const std::string device = fmt::format("{}{}", name, i);
+    const int port = rte_eth_from_rings(device.c_str(), &receive, 1, &transmit, 1, 0);
+    if (port < 0) {
+      return fail(rte_errno, fmt::format("{}: {}", device, rte_strerror(rte_errno)));
+    }
+    members->ports_.push_back(static_cast<uint16_t>(port));
+    std::array<char, RTE_ETH_NAME_MAX_LEN> full{};
+    rte_eth_dev_get_name_by_port(static_cast<uint16_t>(port), full.data());
+    members->devices_.emplace_back(full.data());
+  }
+  return members;
+}
+
+void Members::carrier(unsigned member, bool up, bool event) const {
+  up ? rte_eth_dev_set_link_up(ports_[member]) : rte_eth_dev_set_link_down(ports_[member]);
+  if (event) {
+    rte_eth_dev_callback_process(rte_eth_dev_allocated(devices_[member].c_str()), RTE_ETH_EVENT_INTR_LSC, nullptr);
+  }
+}
+
+// --- traffic
+
+Result<std::unique_ptr<Traffic>> Traffic::create(const std::string& name, const Members& members) {
+  std::unique_ptr<Traffic> traffic(new Traffic);  // NOLINT(modernize-make-unique): private constructor
+  traffic->members_ = &members;
+  traffic->pool_.reset(
+      rte_pktmbuf_pool_create(name.c_str(), 4 * kWindow - 1, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
+  if (traffic->pool_ == nullptr) {
+    return fail(rte_errno, fmt::format("mempool: {}", rte_strerror(rte_errno)));
+  }
+  traffic->next_on_wire_.resize(members.out().size());
+  return traffic;
+}
+
+Traffic::~Traffic() {
+  stop();
+}
+
+void Traffic::start() {
+  running_ = sending_ = true;
+  thread_ = std::thread([this] { run(); });
+}
+
+void Traffic::stop() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  sending_ = false;
+  for (int i = 0; i < 2000 && received_ < sent_; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  running_ = false;
+  thread_.join();
+}
+
+void Traffic::run() {
+  while (running_) {
+    if (sending_ && sent_ - received_ < kWindow) {
+      send();
+    }
+    receive();
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+void Traffic::send() {
+  std::array<rte_mbuf*, kBurst> frames;
+  if (rte_pktmbuf_alloc_bulk(pool_.get(), frames.data(), kBurst) != 0) {
+    return;
+  }
+  for (rte_mbuf* frame : frames) {
+    const unsigned flow = next_flow_;
+    next_flow_ = (flow + 1) % kFlows;
+    frame->data_len = kFrame;
+    frame->pkt_len = kFrame;
+    write(rte_pktmbuf_mtod(frame, uint8_t*), flow, next_sent_[flow]++);
+  }
+  sent_ += rte_ring_enqueue_bulk(members_->in(), reinterpret_cast<void**>(frames.data()), kBurst, nullptr);
+}
+
+void Traffic::receive() {
+  std::array<rte_mbuf*, kBurst> frames;
+  for (unsigned wire = 0; wire < members_->out().size(); ++wire) {
+    rte_ring* ring = members_->out()[wire].get();
+    while (const unsigned n = rte_ring_dequeue_burst(ring, reinterpret_cast<void**>(frames.data()), kBurst, nullptr)) {
+      const uint64_t now = rte_rdtsc();
+      for (unsigned i = 0; i < n; ++i) {
+        judge(frames[i], wire);
+      }
+      uint64_t none = 0;
+      first_at_[wire].compare_exchange_strong(none, now);
+      rte_pktmbuf_free_bulk(frames.data(), n);
+    }
+  }
+}
+
+void Traffic::judge(const rte_mbuf* frame, unsigned wire) {
+  Payload payload{};
+  if (frame->data_len == kFrame) {
+    std::memcpy(&payload, rte_pktmbuf_mtod_offset(frame, const uint8_t*, kPayloadAt), sizeof(payload));
+  }
+  if (payload.mark != kMark || payload.flow >= kFlows) {
+    ++foreign_;  // the bond's own: announcements, learning packets
+    return;
+  }
+  ++received_;
+  ++came_[payload.flow];
+  uint32_t& wanted = members_->out().size() == 1 ? next_wanted_[payload.flow] : next_on_wire_[wire][payload.flow];
+  const bool right = members_->out().size() == 1 ? payload.number == wanted : payload.number >= wanted;
+  if (!right && wrong_++ == 0) {
+    first_wrong_ = fmt::format("flow {}: {} came where {} was due", payload.flow, payload.number, wanted);
+  }
+  wanted = payload.number + 1;
+}
+
+bool Traffic::wait_for(uint64_t more, unsigned milliseconds) const {
+  const uint64_t until = received_ + more;
+  for (unsigned i = 0; i < milliseconds * 10 && received_ < until; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return received_ >= until;
+}
+
+std::string Traffic::verdict() const {
+  std::string out;
+  if (received_ != sent_) {
+    out += fmt::format("{} frames went in, {} came out; ", sent_, received_.load());
+  }
+  if (wrong_ != 0) {
+    out += fmt::format("{} frames out of order or twice, the first: {}; ", wrong_, first_wrong_);
+  }
+  if (came_ != next_sent_) {
+    out += "not every flow is complete; ";
+  }
+  if (const unsigned held = rte_mempool_in_use_count(pool_.get()); held != 0) {
+    out += fmt::format("{} frames are still held; ", held);
+  }
+  return out;
+}
+
+// --- the appliance
+
+Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOption> bonds, const std::string& object) {
+  app::Options options;
+  options.xdp.push_back({.target = bonds.front().name, .object = object, .program = ""});
+  options.bonds = std::move(bonds);
+  return app::Appliance::create(options, [](const std::string& /*line*/) {});
+}
+
+uint64_t drops(const app::Appliance& appliance) {
+  uint64_t sum = 0;
+  for (const app::Device& device : appliance.devices()) {
+    if (device.port == nullptr) {
+      continue;
+    }
+    const xdp::PortCounters counters = appliance.counters(device.port->id());
+    for (const uint64_t reason : counters.drops) {
+      sum += reason;
+    }
+    sum += appliance.tx_counters(device.port->id()).dropped;
+  }
+  return sum;
+}
+
+}  // namespace xbond::rig
