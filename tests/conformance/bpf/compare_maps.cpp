@@ -71,10 +71,12 @@ void compare_shapes(Tally& tally) {
                                                1U << 31};
   for (const uint32_t type : {BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_HASH,
                               BPF_MAP_TYPE_PERCPU_HASH, BPF_MAP_TYPE_LRU_HASH, BPF_MAP_TYPE_LRU_PERCPU_HASH,
-                              BPF_MAP_TYPE_LPM_TRIE, BPF_MAP_TYPE_QUEUE, BPF_MAP_TYPE_STACK, BPF_MAP_TYPE_BLOOM_FILTER})
+                              BPF_MAP_TYPE_LPM_TRIE, BPF_MAP_TYPE_QUEUE, BPF_MAP_TYPE_STACK, BPF_MAP_TYPE_BLOOM_FILTER,
+                              BPF_MAP_TYPE_RINGBUF, BPF_MAP_TYPE_PERF_EVENT_ARRAY, BPF_MAP_TYPE_PROG_ARRAY,
+                              BPF_MAP_TYPE_DEVMAP, BPF_MAP_TYPE_DEVMAP_HASH, BPF_MAP_TYPE_CPUMAP, BPF_MAP_TYPE_XSKMAP})
     for (const uint32_t key : {0U, 1U, 4U, 5U, 8U, 12U, 300U, 5000000U})
       for (const uint32_t value : {0U, 1U, 4U, 8U, 32768U, 32769U, 5000000U, 0x80000000U})
-        for (const uint32_t entries : {0, 1, 5})
+        for (const uint32_t entries : {0, 1, 5, 4096})
           for (const uint32_t flags : kFlags) {
             // Before 6.12 a great per-CPU value failed only when it was allocated
             if (value > 32768 && !at_least(6, 12)) continue;

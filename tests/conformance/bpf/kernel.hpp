@@ -65,8 +65,12 @@ struct RunResult {
 };
 RunResult test_run(int program, std::span<const uint8_t> packet);
 
+struct LoadAs {
+  bpf_attach_type attach = BPF_XDP;
+  double* milliseconds = nullptr;  // gets the time of the load without a log
+};
 // Loads raw XDP instructions. Invalid with the verifier's last line in `why`.
-Fd load_program(std::span<const bpf_insn> code, std::string& why);
+Fd load_program(std::span<const bpf_insn> code, std::string& why, const LoadAs& as = {});
 
 // The user's names and numbers for one table line.
 struct Tally {

@@ -42,6 +42,12 @@ bool fill(int fd, const MapSpec& spec, const std::map<std::string, int>& maps) {
   });
 }
 
+// What a program is loaded for, by its section's name
+bpf_attach_type attach_type(std::string_view section) {
+  if (section.ends_with("/devmap")) return BPF_XDP_DEVMAP;
+  return section.ends_with("/cpumap") ? BPF_XDP_CPUMAP : BPF_XDP;
+}
+
 }  // namespace
 
 int KernelObject::map(const std::string& name) const {
@@ -82,7 +88,8 @@ KernelObject KernelObject::by_libbpf(const std::string& path, const std::string&
   return out;
 }
 
-KernelObject KernelObject::by_instructions(const Object& object, const ProgramSpec& program, std::string& why) {
+KernelObject KernelObject::by_instructions(const Object& object, const ProgramSpec& program, std::string& why,
+                                           double* milliseconds) {
   KernelObject out;
   for (const auto& spec : object.maps()) {
     int error = 0;
@@ -108,7 +115,8 @@ KernelObject KernelObject::by_instructions(const Object& object, const ProgramSp
     insn.src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
     insn.imm = out.own_[static_cast<size_t>(insn.imm)].get();
   }
-  auto fd = load_program(code, why);
+  const LoadAs as{.attach = attach_type(program.section), .milliseconds = milliseconds};
+  auto fd = load_program(code, why, as);
   if (!fd.valid()) return out;
   out.program_ = fd.get();
   out.own_.push_back(std::move(fd));

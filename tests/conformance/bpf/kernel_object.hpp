@@ -16,7 +16,9 @@ class KernelObject {
   static KernelObject by_libbpf(const std::string& path, const std::string& program, std::string& why);
   // What our reader made of it: the maps that it describes, and its final instructions. For objects that libbpf does
   // not take.
-  static KernelObject by_instructions(const Object& object, const ProgramSpec& program, std::string& why);
+  // `milliseconds`, where it is wanted, gets how long the load of the program took.
+  static KernelObject by_instructions(const Object& object, const ProgramSpec& program, std::string& why,
+                                      double* milliseconds = nullptr);
 
   [[nodiscard]] bool valid() const { return program_ >= 0; }
   [[nodiscard]] int program() const { return program_; }

@@ -2,9 +2,7 @@
 // 1 differences, 77 skipped.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
+#include "tests/conformance/bpf/files.hpp"
 #include "tests/conformance/bpf/parts.hpp"
 
 namespace {
@@ -27,23 +25,6 @@ size_t print_table(const std::vector<Tally>& table) {
   return sum.differences;
 }
 
-// Directories stand for the objects in them; those that are not there for none.
-std::vector<std::string> files(const std::vector<std::string>& arguments) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> out;
-  for (const auto& argument : arguments) {
-    std::error_code error;
-    if (!fs::is_directory(argument, error)) {
-      if (fs::exists(argument, error)) out.push_back(argument);
-      continue;
-    }
-    for (const auto& entry : fs::directory_iterator(argument, error))
-      if (entry.path().extension() == ".o") out.push_back(entry.path());
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,9 +35,10 @@ int main(int argc, char** argv) {
     return 77;
   }
   const auto cpu = pin_to_one_cpu();
-  const auto objects = files({argv + 1, argv + argc});
+  const auto objects = object_files({argv + 1, argv + argc});
   std::vector<Tally> table;
   compare_maps(table);
+  compare_map_refs(table);
   compare_instructions(table, cpu);
   compare_objects(table, objects, cpu);
   compare_host(table, cpu);

@@ -11,6 +11,9 @@ namespace xbond::bpf::conformance {
 // Random operation sequences on maps of many shapes: equal results, errno and contents.
 void compare_maps(std::vector<Tally>& table);
 
+// Likewise on maps whose values stand for other maps, interfaces or CPUs.
+void compare_map_refs(std::vector<Tally>& table);
+
 // Object files over packets: equal verdicts, output packets and map contents. Prints a table of programs.
 void compare_objects(std::vector<Tally>& table, const std::vector<std::string>& paths, uint32_t cpu);
 
