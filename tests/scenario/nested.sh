@@ -27,6 +27,7 @@ for number in 0 1 2; do cable "port$number" peer "end$number"; done
 bridge peer 10.1.1.2/24 end0 end1 end2
 lower=(--bond "lower,mode=active-backup,miimon=20,primary=net_af_packet0,member=net_af_packet0,member=net_af_packet1")
 upper=(--bond "upper,mode=active-backup,miimon=20,primary=lower,member=lower,member=net_af_packet2")
+# shellcheck disable=SC2054 # the commas are the devices' own
 devices=(--vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 --vdev=net_af_packet2,iface=port2)
 start_xbond "${devices[@]}" -- "${upper[@]}" "${lower[@]}" --auto-start
 same "members" "$(members upper), $(members lower)" "lower net_af_packet2, net_af_packet0 net_af_packet1"
