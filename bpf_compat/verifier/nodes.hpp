@@ -5,6 +5,7 @@
 // value had before: so a mark reaches all states on the way to its cause, and no others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
