@@ -64,6 +64,7 @@ bool Walk::wide_constant() {
     case BPF_PSEUDO_MAP_IDX_VALUE: {
       if (low >= maps_.size()) return refuse(fmt::format("there is no map number {}", low));
       const bool value = first.src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
+      if (!value && high != 0) return refuse("unrecognized bpf_ld_imm64 insn");
       const auto& spec = maps_[low];
       if (value && (spec.type != BPF_MAP_TYPE_ARRAY || spec.max_entries != 1))
         return refuse("a direct reference to a value needs an array of one value");
@@ -185,7 +186,7 @@ bool Walk::pointer_alu(Reg& pointer, const Reg& scalar, unsigned dst, bool subtr
   const bool fixed = pointer.kind == Kind::map || pointer.kind == Kind::packet_end || pointer.kind == Kind::function;
   if (fixed && !(pointer.kind == Kind::map && by.is(0)))
     return refuse(fmt::format("R{} pointer arithmetic on {} prohibited", dst, to_text(pointer)), kPointerAdvice);
-  if (pointer.kind == Kind::stack && subtract && !by.is_constant())
+  if (pointer.kind == Kind::stack && subtract)
     return refuse(fmt::format("R{} subtraction from stack pointer prohibited", dst), kPointerAdvice);
   // Where an address lies decides what is safe: the number matters
   precise(scalar);

@@ -53,6 +53,12 @@ Compare mirrored(Compare op) {
   }
 }
 
+// Whose comparison with 0 is decided. The others' is left open, as the kernel does.
+bool never_null(Kind kind) {
+  return kind == Kind::map_value || kind == Kind::map_key || kind == Kind::map || kind == Kind::record ||
+         kind == Kind::memory;
+}
+
 // The packet pointers of `like`'s base have so many bytes behind the base.
 void find_range(State& state, const Reg& like, bool open) {
   if (like.offset < 0 || (like.offset == 0 && open)) return;
@@ -106,8 +112,8 @@ Walk::Step Walk::branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, 
   const bool with_register = from_register(insn().code);
   if (wide && a.is_pointer() && b->is_null() && (op == Compare::eq || op == Compare::ne)) {
     if (with_register) precise(*b);
-    if (!a.maybe_null) return go(op == Compare::ne, target);
-    return null_branch(op, a, target) ? Step::next : Step::failed;
+    if (a.maybe_null) return null_branch(op, a, target) ? Step::next : Step::failed;
+    if (never_null(a.kind)) return go(op == Compare::ne, target);
   }
   if (a.is_scalar() && b->is_scalar()) {
     const auto known = compare(op, wide, a.number, b->number);

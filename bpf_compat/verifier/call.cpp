@@ -81,7 +81,8 @@ bool Walk::begin_callback(uint32_t number) {
 }
 
 Walk::Step Walk::leave() {
-  if (!read(0)) return Step::failed;
+  const bool inner = state_.frames.size() > 1 && !state_.frame().callback;
+  if (!inner && !read(0)) return Step::failed;  // what a function without a result leaves there is its caller's to know
   if (state_.frames.size() == 1) return leave_program() ? Step::ended : Step::failed;
   if (state_.frame().callback) return leave_callback();
   if (state_.lock.held) {
@@ -93,13 +94,8 @@ Walk::Step Walk::leave() {
     refuse("cannot return stack pointer to the caller", "the frame it points to ends with the function");
     return Step::failed;
   }
-  // Pointers into the frame that ends may lie in callers' frames
-  const auto ending = state_.frames.size() - 1;
   at_ = state_.frame().return_to;
   state_.frames.pop_back();
-  state_.each([&](Reg& reg) {
-    if (reg.kind == Kind::stack && reg.frame == ending) reg = Reg::unknown(nodes_.made_of(0));
-  });
   reg(0) = result;
   return Step::next;
 }
@@ -122,12 +118,8 @@ Walk::Step Walk::leave_callback() {
     refuse("callback return is not allowed while holding a lock");
     return Step::failed;
   }
-  const auto ending = state_.frames.size() - 1;
   at_ = state_.frame().return_to;
   state_.frames.pop_back();
-  state_.each([&](Reg& reg) {
-    if (reg.kind == Kind::stack && reg.frame == ending) reg = Reg::unknown(nodes_.made_of(0));
-  });
   // From the second turn on, numbers that change are of no use
   for (const auto index : kept_[at_])
     if (checkpoints_[index].open != 0) widen(*checkpoints_[index].state, state_);

@@ -261,8 +261,7 @@ std::optional<unsigned> fetched(const bpf_insn& i) {
 }  // namespace
 
 // As a load and a store of a number of which nothing is known.
-bool Walk::atomic_stack(const Reg& to, unsigned number, uint32_t bytes) {
-  Reg before;
+bool Walk::atomic_stack(const Reg& to, unsigned number, uint32_t bytes, Reg& before) {
   if (insn().imm != kStoreRelease && !load_stack(to, number, insn().off, bytes, false, before)) return false;
   if (before.is_pointer()) return refuse(fmt::format("R{} atomic operation on a spilled pointer", number));
   if (insn().imm == kLoadAcquire) return true;
@@ -281,8 +280,9 @@ bool Walk::atomic() {
   if (to.kind == Kind::context || to.is_packet() || to.kind == Kind::packet_end)
     return refuse(fmt::format("BPF_ATOMIC stores into R{} {} is not allowed", base, to_text(to)),
                   "atomics work on map values and the stack");
+  Reg before = Reg::scalar(loaded(bytes, false), nodes_.made_of(0));
   if (to.kind == Kind::stack) {
-    if (!atomic_stack(to, base, bytes)) return false;
+    if (!atomic_stack(to, base, bytes, before)) return false;
   } else {
     if (!check_pointer(to, base, i.off, bytes, false) || (!is_load && !check_pointer(to, base, i.off, bytes, true)))
       return false;
@@ -292,7 +292,7 @@ bool Walk::atomic() {
                     "atomics need their natural alignment");
   }
   note(to, i.off);
-  if (const auto into = fetched(i)) set_number(*into, loaded(bytes, false), nodes_.made_of(0));
+  if (const auto into = fetched(i)) reg(*into) = before;
   return true;
 }
 

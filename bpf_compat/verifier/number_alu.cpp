@@ -82,15 +82,11 @@ Tnum known_bits(Alu op, Tnum a, Tnum b) {
   }
 }
 
-// The count as it is used: masked. False: nothing is known of it.
+// Counts beyond the width are masked when they run; nothing is taken as known of them then, as the kernel does. False:
+// such a count can be.
 template <class U>
 bool shift_counts(const Range<U>& b, unsigned& low, unsigned& high) {
-  constexpr U mask = Range<U>::kBits - 1;
-  if (b.is_constant()) {
-    low = high = static_cast<unsigned>(b.umin & mask);
-    return true;
-  }
-  if (b.umax > mask) return false;
+  if (b.umax >= Range<U>::kBits) return false;
   low = static_cast<unsigned>(b.umin);
   high = static_cast<unsigned>(b.umax);
   return true;

@@ -121,6 +121,9 @@ bool Walk::store_stack(const Reg& reg, unsigned number, int32_t offset, uint32_t
   auto& frame = state_.frames[reg.frame];
   if (value.is_pointer() && bytes != 8)
     return refuse("attempt to corrupt spilled pointer on stack", "a pointer has to be spilled whole");
+  // It would outlive its frame
+  if (value.kind == Kind::stack && reg.frame + 1U != state_.frames.size())
+    return refuse("cannot spill pointers to stack into stack frame of the caller");
   if (low != high) {
     if (value.is_pointer()) return refuse(fmt::format("R{} spill of a pointer at a variable offset", number));
     write_any(frame, low, high + bytes, true);

@@ -105,7 +105,7 @@ class Walk {
                    int64_t& high);
   bool load_stack(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool sign, Reg& out);
   bool store_stack(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, const Reg& value);
-  bool atomic_stack(const Reg& to, unsigned number, uint32_t bytes);
+  bool atomic_stack(const Reg& to, unsigned number, uint32_t bytes, Reg& before);
   bool read_stack(const Reg& reg, unsigned number, uint32_t bytes);
   bool write_stack(const Reg& reg, unsigned number, uint32_t bytes);
   void write_any(Frame& frame, int64_t low, int64_t high, bool keeps_value);

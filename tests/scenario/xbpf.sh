@@ -40,7 +40,9 @@ matches "complaint" "$(cat err)" "map dummy is of type struct_ops"
 
 step "verify ends with 0, 1 or 2, and its last line says why"
 gives 0 verify "$objects/xdp_count.o"
-matches "what is proven" "$(tail -n 1 out)" "every access is checked at run time"
+matches "what is proven" "$(tail -n 1 out)" "proven safe"
+gives 1 verify "$objects/xdp_oob.o"
+matches "why it is unsafe" "$(tail -n 1 out)" "compare a pointer behind the last byte with data_end"
 gives 1 verify "$objects/xdp_iproute_maps.o" --prog strong
 matches "why it is refused" "$(tail -n 1 out)" "bpf_ct_release"
 gives 1 verify "$objects/xdp_iproute_maps.o" --prog strong --json

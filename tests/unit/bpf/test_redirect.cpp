@@ -34,7 +34,7 @@ TEST(TargetMap, DevmapErrno) {
   EXPECT_EQ(set(4, {3, 0}, BPF_ANY), -E2BIG);
   EXPECT_EQ(set(1, {3, 0}, 3), -EINVAL);
   EXPECT_EQ(set(1, {0, 5}, BPF_ANY), -EINVAL) << "a program needs a device";
-  EXPECT_EQ(set(1, {3, 0x7fffffff}, BPF_ANY), -EBADF);
+  EXPECT_EQ(set(1, {3, 0x7fffffff}, BPF_ANY), -EINVAL);
   EXPECT_EQ(set(1, {3, 0xffffffff}, BPF_ANY), 0);
   EXPECT_EQ(map->copy_lookup(in(uint32_t{1}), out(value)), 0);
   EXPECT_EQ(value.program, 0U);
