@@ -56,7 +56,8 @@ class Members {
 // Numbered flows at a steady pace, and the judgement on what comes out.
 class Traffic {
  public:
-  static constexpr unsigned kFlows = 64;
+  // Fewer than a burst has frames, so that it can hold two of a flow; and no multiple of a number of members.
+  static constexpr unsigned kFlows = 23;
   static constexpr unsigned kWindow = 1024;  // frames under way at most
 
   static Result<std::unique_ptr<Traffic>> create(const std::string& name, const Members& members);
