@@ -13,11 +13,10 @@ int take_program(Target& target, uint32_t map_type, std::shared_ptr<const void>&
     target.program = 0;
     return 0;
   }
+  const bool cpumap = map_type == BPF_MAP_TYPE_CPUMAP;
   const auto found = Program::find(target.program);
-  if (!found) return -EBADF;
-  const std::string_view kind = map_type == BPF_MAP_TYPE_CPUMAP ? "cpumap" : "devmap";
   // "xdp/devmap", "xdp.frags/devmap": libbpf's names for the attach types that the kernel asks for
-  if (!found->section().ends_with(kind)) return -EINVAL;
+  if (!found || !found->section().ends_with(cpumap ? "cpumap" : "devmap")) return cpumap ? -ENOMEM : -EINVAL;
   program = found;
   return 0;
 }

@@ -8,7 +8,8 @@
 namespace xbond::bpf {
 
 // Finds the program that target.program names by its id (-1 counts as none) for an entry of a map of that type, and
-// keeps it. 0, -EBADF no such program, -EINVAL one that is not for such entries ("xdp/devmap", "xdp/cpumap").
+// keeps it. 0, or where there is none or one for something else ("xdp/devmap", "xdp/cpumap") what the kernel says then:
+// -EINVAL, for CPU maps -ENOMEM.
 int take_program(Target& target, uint32_t map_type, std::shared_ptr<const void>& program);
 
 }  // namespace xbond::bpf

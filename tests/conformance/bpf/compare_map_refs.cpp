@@ -125,6 +125,8 @@ void compare_targets(Tally& tally, uint32_t type, uint32_t value_size, uint32_t 
   };
   if (type == BPF_MAP_TYPE_CPUMAP) {
     for (const uint32_t queue : {0, 8, 192, 16384, 16385}) add(queue, 0);
+    if (value_size == 8)
+      for (const uint32_t program : {0xffffffffU, 0x7fffffffU}) add(192, program);
   } else {
     for (const uint32_t ifindex : {0U, kLoopback, kLoopback}) add(ifindex, 0);
     if (value_size == 8)
