@@ -1,5 +1,6 @@
 #include "lib/bond/choice.hpp"
 
+#include "lib/bond/mode_lacp.hpp"
 #include "lib/bond/mode_rr.hpp"
 #include "lib/bond/mode_tlb.hpp"
 #include "lib/bond/modulo.hpp"
@@ -53,8 +54,13 @@ Choice choose(const TxTable& table, Path path, std::span<const uint8_t> frame) n
     case Mode::active_backup:
       by_active(table, Choice::Why::active, choice);
       break;
-    case Mode::balance_xor:
     case Mode::ieee8023ad:
+      if (goes_to_every(table, path, frame)) {
+        choice.why = Choice::Why::every;
+        break;
+      }
+      [[fallthrough]];
+    case Mode::balance_xor:
       by_place(table, Choice::Why::hashed, modulo(choice.hash, table.divide, table.usable), choice);
       break;
     case Mode::broadcast:

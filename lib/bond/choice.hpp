@@ -16,7 +16,7 @@ struct Choice {
     active,      // active-backup: the active member
     igmp,        // balance-rr: IGMP goes to the active member
     in_turn,     // balance-rr: any, each in its turn
-    every,       // broadcast: all of them
+    every,       // broadcast, and 802.3ad's broadcast_neighbor: all of them
     hashed,      // usable[hash % count]
     channel,     // balance-tlb, balance-alb: the channel's member, by measured load
     unbalanced,  // balance-tlb, balance-alb: a frame that only the active member sends

@@ -4,6 +4,7 @@
 
 #include "lib/bond/mode_ab.hpp"
 #include "lib/bond/mode_broadcast.hpp"
+#include "lib/bond/mode_lacp.hpp"
 #include "lib/bond/mode_rr.hpp"
 #include "lib/bond/mode_tlb.hpp"
 #include "lib/bond/mode_xor.hpp"
@@ -19,7 +20,7 @@ constexpr std::array<ModeUnit, kModeCount> kUnits = [] {
   units[static_cast<size_t>(Mode::active_backup)] = transmit_ab;
   units[static_cast<size_t>(Mode::balance_xor)] = transmit_xor;
   units[static_cast<size_t>(Mode::broadcast)] = transmit_broadcast;
-  units[static_cast<size_t>(Mode::ieee8023ad)] = transmit_xor;
+  units[static_cast<size_t>(Mode::ieee8023ad)] = transmit_lacp;
   units[static_cast<size_t>(Mode::balance_tlb)] = transmit_tlb;
   units[static_cast<size_t>(Mode::balance_alb)] = transmit_alb;
   return units;

@@ -38,6 +38,8 @@ struct TxTable {
   uint16_t igmp = 0;         // balance-rr: position in `port` of the active member, or `usable` where it is not there
   bool two_in_turn = false;  // balance-rr's usual case: two members, one frame each, IGMP to one of them
 
+  bool broadcast_neighbor = false;  // 802.3ad: the host's ARP and neighbour discovery by every usable member
+
   // balance-tlb, balance-alb
   bool dynamic = false;                                   // by measured load; else by hash % usable
   std::array<uint8_t, kChannels> channel{};               // by hash: position in `port`

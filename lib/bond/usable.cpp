@@ -12,7 +12,7 @@ namespace {
 bool same(const TxTable& a, const TxTable& b) {
   return a.mode == b.mode && a.policy == b.policy && a.usable == b.usable && a.active == b.active &&
          a.packets_per_slave == b.packets_per_slave && a.port == b.port && a.dynamic == b.dynamic &&
-         a.channel == b.channel && a.mac == b.mac;
+         a.broadcast_neighbor == b.broadcast_neighbor && a.channel == b.channel && a.mac == b.mac;
 }
 
 }  // namespace
@@ -80,6 +80,7 @@ TxTable State::table() const {
   table.policy = params.policy;
   table.packets_per_slave = params.packets_per_slave;
   table.bond_index = index;
+  table.broadcast_neighbor = params.broadcast_neighbor && params.mode == Mode::ieee8023ad;
   if (up) {
     for (const Member& m : members) {
       if (!usable(m)) continue;

@@ -136,6 +136,35 @@ TEST_F(ChoiceTest, SaysWhy) {
   EXPECT_EQ(choose(TxTable{}, Path::xdp, udp).why, Choice::Why::no_member);
 }
 
+// The host's ARP and neighbour discovery by every member, tagged too; nothing else, and nothing that XDP sends.
+TEST_F(ChoiceTest, BroadcastNeighbor) {
+  RingPorts ports(3);
+  TxTable table = table_of(Mode::ieee8023ad, Policy::layer34, false, ports);
+  table.broadcast_neighbor = true;
+  Bytes arp = udp_frame(4, 0);
+  arp[12] = 0x08;
+  arp[13] = 0x06;
+  Bytes solicitation(80, 0);
+  solicitation[12] = 0x86;
+  solicitation[13] = 0xdd;
+  solicitation[14 + 6] = 58;
+  solicitation[14 + 40] = 135;
+  Bytes echo = solicitation;
+  echo[14 + 40] = 128;
+  for (const Bytes& frame : {arp, tagged(arp), solicitation, tagged(solicitation)}) {
+    EXPECT_EQ(choose(table, Path::host, frame).why, Choice::Why::every);
+    EXPECT_EQ(left_by(table, ports, Path::host, frame).size(), 3U);
+    EXPECT_EQ(left_by(table, ports, Path::xdp, frame).size(), 1U);
+  }
+  for (const Bytes& frame : {echo, udp_frame(1, 1)}) {
+    EXPECT_EQ(choose(table, Path::host, frame).why, Choice::Why::hashed);
+    EXPECT_EQ(left_by(table, ports, Path::host, frame).size(), 1U);
+  }
+  table.broadcast_neighbor = false;
+  EXPECT_EQ(left_by(table, ports, Path::host, arp).size(), 1U);
+  EXPECT_EQ(pool_.in_use(), 0U);
+}
+
 TEST(HashFields, AreTheWordsThatAPolicyMixes) {
   const Bytes udp = udp_frame(5, 0);
   const auto fields = [&](Policy policy, const Bytes& frame) { return hash_fields(policy, Path::host, frame); };
