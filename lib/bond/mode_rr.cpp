@@ -13,9 +13,19 @@ constexpr uint8_t kIgmp = 2;
 constexpr uint32_t kProtocolAt = kEtherHeader + 9;  // in an untagged IPv4 frame
 constexpr uint32_t kShortestIgmp = kEtherHeader + 20;
 
+// As is_igmp(), within the loops that ask for each frame.
+[[gnu::always_inline]] inline bool igmp(Path path, std::span<const uint8_t> frame) noexcept {
+  if (frame.size() < kEtherHeader) {
+    return false;
+  }
+  const uint32_t type_at = path == Path::host ? start_host(frame).type_at : kEthertypeAt;
+  return load_be16(frame.data() + type_at) == RTE_ETHER_TYPE_IPV4 && frame.size() >= type_at + 2 + 20 &&
+         frame[type_at + 2 + 9] == kIgmp;
+}
+
 bool is_igmp(Path path, const rte_mbuf* m) noexcept {
   std::array<uint8_t, kEtherHeader + kTagsAtMost * 4 + 20> copy;
-  return is_igmp(path, headers(m, copy));
+  return igmp(path, headers(m, copy));
 }
 
 // False only where the frame can't be IGMP on the XDP path. One byte decides; what it can't decide (a short first
@@ -187,12 +197,7 @@ bool any_maybe_igmp(rte_mbuf* const* pkts, uint16_t n) noexcept {
 }  // namespace
 
 bool is_igmp(Path path, std::span<const uint8_t> frame) noexcept {
-  if (frame.size() < kEtherHeader) {
-    return false;
-  }
-  const uint32_t type_at = path == Path::host ? start_host(frame).type_at : kEthertypeAt;
-  return load_be16(frame.data() + type_at) == RTE_ETHER_TYPE_IPV4 && frame.size() >= type_at + 2 + 20 &&
-         frame[type_at + 2 + 9] == kIgmp;
+  return igmp(path, frame);
 }
 
 uint16_t transmit_rr(const TxTable& table, LcoreState& state, Path path, port::TxBuffer* by_port, rte_mbuf** pkts,
