@@ -41,11 +41,13 @@ int DevmapHash::copy_update(std::span<const std::byte> key, std::span<const std:
   Target target;
   std::memcpy(&target, from.data(), from.size());
   if (flags > BPF_EXIST || target.number == 0) return -EINVAL;
-  std::shared_ptr<const void> program;
-  if (const int rc = take_program(target, spec().type, program); rc != 0) return rc;
   // Unlike other maps BPF_EXIST does not ask for an entry here
   const auto wanted = flags == BPF_NOEXIST ? BPF_NOEXIST : BPF_ANY;
   const std::lock_guard guard(lock_);
+  // The kernel looks for the entry before it looks at the program.
+  if (wanted == BPF_NOEXIST && find_slot(key.data(), 0) != kNoSlot) return -EEXIST;
+  std::shared_ptr<const void> program;
+  if (const int rc = take_program(target, spec().type, program); rc != 0) return rc;
   const int rc = HashMap::copy_update(key, std::as_bytes(std::span(&target, 1)).first(from.size()), wanted);
   if (rc == 0) retired_.add(std::exchange(programs_[index_of(key.data())], std::move(program)));
   return rc;

@@ -55,6 +55,16 @@ TEST(TargetMap, DevmapHashErrno) {
   EXPECT_EQ(put(*map, 1002, 3), -E2BIG);
   EXPECT_EQ(map->copy_erase(in(uint32_t{7})), -ENOENT);
   EXPECT_EQ(map->copy_erase(in(uint32_t{1000})), 0);
+
+  const auto with_programs = make(targets_spec(BPF_MAP_TYPE_DEVMAP_HASH, 8, 2));
+  const std::array<uint32_t, 2> plain{3, 0}, no_such_program{3, 0x7fffffff};
+  const auto set = [&](const auto& value, uint64_t flags) {
+    return with_programs->copy_update(in(uint32_t{1}), in(value), flags);
+  };
+  EXPECT_EQ(set(no_such_program, BPF_NOEXIST), -EINVAL);
+  EXPECT_EQ(set(plain, BPF_NOEXIST), 0);
+  EXPECT_EQ(set(no_such_program, BPF_NOEXIST), -EEXIST) << "the entry is looked for first";
+  EXPECT_EQ(set(no_such_program, BPF_ANY), -EINVAL);
 }
 
 TEST(TargetMap, CpumapAndXskmapErrno) {
