@@ -229,14 +229,22 @@ two_members() {
   bridge peer 10.1.1.2/24 end0 end1
 }
 
-# start_bond OPTIONS [ARGUMENT...]: xbond with bond0 over both cables (OPTIONS as in --bond), its tap with an address
-start_bond() {
+# start_bond_alone OPTIONS [ARGUMENT...]: xbond with bond0 over both cables (OPTIONS as in --bond), its tap with an
+# address and a carrier
+start_bond_alone() {
   local options=$1
   shift
   start_xbond --vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 \
     -- --bond "bond0,$options,member=net_af_packet0,member=net_af_packet1" --auto-start "$@"
   ip link set bond0 up
   ip address add 10.1.1.1/24 dev bond0
+  wait_for 5 "carrier on the tap" tap_has_carrier
+}
+tap_has_carrier() { [[ $(cat /sys/class/net/bond0/carrier) == 1 ]]; }
+
+# start_bond OPTIONS [ARGUMENT...]: the same, and the peer answers
+start_bond() {
+  start_bond_alone "$@"
   wait_for 10 "the peer answers" ping -c 1 -W 1 10.1.1.2
 }
 

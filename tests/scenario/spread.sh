@@ -12,15 +12,10 @@ step "given bond0 in $mode${2:+ with $2} over two cables, and 32 flows of UDP fr
 host peer
 cable port0 peer end0
 cable port1 peer end1
-start_xbond --vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 \
-  -- --bond "bond0,mode=$mode,xmit_hash_policy=layer3+4${2:+,$2},member=net_af_packet0,member=net_af_packet1" --auto-start
-ip link set bond0 up
-ip address add 10.1.1.1/24 dev bond0
+start_bond_alone "mode=$mode,xmit_hash_policy=layer3+4${2:+,$2}"
 for last in {2..9}; do # balance-alb spreads by destination
   ip neighbour replace "10.1.1.$last" lladdr "02:00:00:00:00:0$last" dev bond0
 done
-carrier() { [[ $(cat /sys/class/net/bond0/carrier) == 1 ]]; }
-wait_for 5 "carrier on the tap" carrier
 for end in end0 end1; do
   on peer ip link set "$end" promisc on
   exec_on peer "$tools/capture.py" listen "$end" "$end.log" &
