@@ -6,10 +6,8 @@ need ethtool python3
 # shellcheck source=tests/scenario/peers/ovs.sh
 source "$tools/peers/ovs.sh"
 
-lacp() { console show lacp bond0 json | json "$1"; }
-in_use() { lacp "' '.join(m['name'][-1] for m in d[0]['members'] if m['distributing'] and m['collecting'] and
-    {'synchronization', 'collecting', 'distributing'} <= set(m['partner']['state']))"; }
-in_use_are() { [[ $(in_use) == "$1" ]]; }
+# shellcheck source=tests/scenario/peers/words.sh
+source "$tools/peers/words.sh"
 churn() { lacp "' '.join(d[0]['members'][1][who + '_churn'] for who in ('actor', 'partner'))"; }
 churn_is() { [[ $(churn) == "$1" ]]; }
 elapsed_since() { echo $((SECONDS - $1)); }
@@ -18,10 +16,7 @@ step "given a partner and a bond at the slow rate"
 peer_links
 peer_start active
 ovs set port bond0 other_config:lacp-time=slow
-for port in 0 1; do
-  exec_on peer "$tools/pdus.py" listen "end$port" "$work/port$port.pdus" &
-  wait_for 10 "the capture" grep -qs listening "port$port.pdus"
-done
+listen_to_pdus
 start_xbond --vdev=net_af_packet0,iface=port0 --vdev=net_af_packet1,iface=port1 -- \
   --bond bond0,mode=802.3ad,lacp_rate=slow,member=net_af_packet0,member=net_af_packet1 --auto-start
 wait_for 100 "both members in use" in_use_are "0 1"

@@ -11,11 +11,8 @@ source "$tools/peers/ovs.sh"
 
 # --- what is asked of xbond
 
-lacp() { console show lacp bond0 json | json "$1"; }
-in_use() { lacp "' '.join(m['name'][-1] for m in d[0]['members'] if m['distributing'] and m['collecting'] and
-    {'synchronization', 'collecting', 'distributing'} <= set(m['partner']['state']))"; }
-in_use_are() { [[ $(in_use) == "$1" ]]; }
-flaps() { lacp "sum(1 for m in d[0]['members'] for h in m['history'] if h['machine'] == 'mux')"; }
+# shellcheck source=tests/scenario/peers/words.sh
+source "$tools/peers/words.sh"
 received() { console show stats json | json "sum(p['rx'] for p in d['ports'] if 'af_packet' in p['name'])"; }
 wall_ns() { date +%s%N; }
 
@@ -111,10 +108,7 @@ overloaded() {
 step "given a partner and a bond that have converged"
 peer_links
 peer_start active
-for port in 0 1; do
-  exec_on peer "$tools/pdus.py" listen "end$port" "$work/port$port.pdus" &
-  wait_for 10 "the capture" grep -qs listening "port$port.pdus"
-done
+listen_to_pdus
 # Rings that hold what arrives while a busy machine lets the worker wait.
 start_xbond --vdev=net_af_packet0,iface=port0,framecnt=4096 --vdev=net_af_packet1,iface=port1,framecnt=4096 \
   --vdev=net_null0 -- \
