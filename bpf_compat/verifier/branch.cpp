@@ -112,7 +112,7 @@ Walk::Step Walk::branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, 
   const bool with_register = from_register(insn().code);
   if (wide && a.is_pointer() && b->is_null() && (op == Compare::eq || op == Compare::ne)) {
     if (with_register) precise(*b);
-    if (a.maybe_null) return null_branch(op, a, target) ? Step::next : Step::failed;
+    if (a.maybe_null) return null_branch(op, a, target);
     if (never_null(a.kind)) return go(op == Compare::ne, target);
   }
   if (a.is_scalar() && b->is_scalar()) {
@@ -162,13 +162,7 @@ Walk::Step Walk::branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, 
     State taken = state_;
     learn(taken, yes_a, yes_b);
     learn(state_, no_a, no_b);
-    report_.facts.jumps[at_] = true;
-    if (pending_.size() >= kMaxPending) {
-      refuse(fmt::format("The sequence of {} jumps is too complex.", kMaxPending));
-      return Step::failed;
-    }
-    fork(std::move(taken), target);
-    return go(false, target);
+    return both_ways(std::move(taken), target);
   }
   auto outcome = Known::maybe;
   State taken = state_;
@@ -177,13 +171,13 @@ Walk::Step Walk::branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, 
     if (outcome == Known::yes) state_ = std::move(taken);
     return go(outcome == Known::yes, target);
   }
+  return both_ways(std::move(taken), target);
+}
+
+// The walk goes on behind the jump; the way that it takes waits.
+Walk::Step Walk::both_ways(State taken, uint32_t target) {
   report_.facts.jumps[at_] = true;
-  if (pending_.size() >= kMaxPending) {
-    refuse(fmt::format("The sequence of {} jumps is too complex.", kMaxPending));
-    return Step::failed;
-  }
-  fork(std::move(taken), target);
-  return go(false, target);
+  return fork(std::move(taken), target) ? go(false, target) : Step::failed;
 }
 
 // All numbers of that identity are the same number.
@@ -215,17 +209,12 @@ void Walk::settle_null(State& state, uint32_t id, bool is_null) {
   if (is_null && reference != 0) std::erase(state.references, reference);
 }
 
-bool Walk::null_branch(Compare op, Reg& a, uint32_t target) {
+Walk::Step Walk::null_branch(Compare op, const Reg& a, uint32_t target) {
   const auto id = a.id;
-  if (pending_.size() >= kMaxPending)
-    return refuse(fmt::format("The sequence of {} jumps is too complex.", kMaxPending));
   State taken = state_;
   settle_null(taken, id, op == Compare::eq);
   settle_null(state_, id, op == Compare::ne);
-  report_.facts.jumps[at_] = true;
-  fork(std::move(taken), target);
-  go(false, target);
-  return true;
+  return both_ways(std::move(taken), target);
 }
 
 // A packet pointer against data_end, or metadata against data, in whatever order and form.

@@ -74,10 +74,7 @@ bool Walk::begin_callback(uint32_t number) {
   if (std::ranges::find(calls_, edge) == calls_.end()) calls_.push_back(edge);
   const auto target = frame.function;
   inside.frames.push_back(std::move(frame));
-  if (pending_.size() >= kMaxPending)
-    return refuse(fmt::format("The sequence of {} jumps is too complex.", kMaxPending));
-  fork(std::move(inside), target);
-  return true;
+  return fork(std::move(inside), target);
 }
 
 Walk::Step Walk::leave() {

@@ -61,9 +61,12 @@ void Walk::end_way(uint32_t parent) {
   while (--checkpoints_[parent].open == 0 && parent != 0) parent = checkpoints_[parent].parent;
 }
 
-void Walk::fork(State state, uint32_t at) {
+bool Walk::fork(State state, uint32_t at) {
+  if (pending_.size() >= kMaxPending)
+    return refuse(fmt::format("The sequence of {} jumps is too complex.", kMaxPending));
   ++checkpoints_[parent_].open;
   pending_.push_back({std::move(state), at, parent_, report_.log.size()});
+  return true;
 }
 
 bool Walk::refuse(std::string text, std::string_view advice) {

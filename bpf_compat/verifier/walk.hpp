@@ -52,7 +52,7 @@ class Walk {
   bool next_way();
   void end_way(uint32_t parent);
   void keep();
-  void fork(State state, uint32_t at);
+  bool fork(State state, uint32_t at);  // refused where too many ways wait
   bool refuse(std::string text, std::string_view advice = {});
   void log_instruction();
   [[nodiscard]] bool tight() const { return kept_bytes_ + nodes_.bytes() > kMaxBytes; }
@@ -78,7 +78,8 @@ class Walk {
   // --- branch.cpp
   Step branch();
   Step branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, unsigned src);
-  bool null_branch(Compare op, Reg& a, uint32_t target);
+  Step both_ways(State taken, uint32_t target);
+  Step null_branch(Compare op, const Reg& a, uint32_t target);
   bool packet_branch(Compare op, const Reg& a, const Reg& b, State& taken, State& passed, Known& outcome);
   void settle_null(State& state, uint32_t id, bool is_null);
   void spread(State& state, const Reg& changed, NodeId other);
