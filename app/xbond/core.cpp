@@ -39,18 +39,18 @@ Status Core::add_bond(bond::Bond bond, uint32_t ifindex, TapRef tap) {
   return {};
 }
 
-Core::BondEntry* Core::entry(std::string_view name) {
+Core::BondEntry* Core::entry(std::string_view name) const {
   const auto it = std::find_if(bonds_.begin(), bonds_.end(), [&](const auto& b) { return b->bond.name() == name; });
   return it == bonds_.end() ? nullptr : it->get();
 }
 
 const bond::Bond* Core::find_bond(std::string_view name) const {
-  const BondEntry* found = const_cast<Core*>(this)->entry(name);
+  const BondEntry* found = entry(name);
   return found == nullptr ? nullptr : &found->bond;
 }
 
 port::Mac Core::bond_mac(std::string_view bond) const {
-  const BondEntry* found = const_cast<Core*>(this)->entry(bond);
+  const BondEntry* found = entry(bond);
   return found == nullptr ? port::Mac{} : found->bond.mac();
 }
 

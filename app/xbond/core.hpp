@@ -143,7 +143,8 @@ class Core {
     uint64_t addresses_at_ms = 0;
   };
 
-  BondEntry* entry(std::string_view name);
+  [[nodiscard]] BondEntry* entry(std::string_view name) const;
+  [[nodiscard]] uint32_t ifindex_of(uint16_t member) const;
   [[nodiscard]] BondEntry* entry_of(uint16_t member) const;  // the bond that it is in, or nullptr
   // core_nested.cpp: bonds under bonds
   [[nodiscard]] BondEntry* bond_member(uint16_t member) const;     // nullptr: it is a port

@@ -79,7 +79,7 @@ Status Core::check_program(const BondEntry& b, std::string_view option, std::str
 }
 
 Status Core::check_enslave(std::string_view bond, uint16_t member) const {
-  const BondEntry* b = const_cast<Core*>(this)->entry(bond);
+  const BondEntry* b = entry(bond);
   if (b == nullptr) {
     return fail(ENODEV, fmt::format("no bond {}", bond));
   }
@@ -96,7 +96,7 @@ Status Core::check_enslave(std::string_view bond, uint16_t member) const {
       return fail(EOPNOTSUPP, kNoXdp);
     }
   }
-  return attachments_.can_enslave(b->ifindex, inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
+  return attachments_.can_enslave(b->ifindex, ifindex_of(member));
 }
 
 Status Core::enslave(std::string_view bond, uint16_t member) {
@@ -114,7 +114,7 @@ Status Core::enslave(std::string_view bond, uint16_t member) {
   if (!changes) {
     return changes.error();
   }
-  (void)attachments_.enslave(b->ifindex, inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
+  (void)attachments_.enslave(b->ifindex, ifindex_of(member));
   if (inner != nullptr) {
     enslave_bond(*inner);
   } else {
@@ -145,7 +145,7 @@ Status Core::release(std::string_view bond, uint16_t member, TapRef tap) {
     return changes.error();
   }
   BondEntry* inner = bond_member(member);
-  attachments_.release(inner != nullptr ? inner->ifindex : ports_.at(member).ifindex);
+  attachments_.release(ifindex_of(member));
   for (const uint16_t port : ports_below(member)) {
     steer(port);
   }

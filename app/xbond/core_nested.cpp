@@ -104,6 +104,11 @@ Status Core::check_nesting(const BondEntry& b, const BondEntry& member) const {
   return {};
 }
 
+uint32_t Core::ifindex_of(uint16_t member) const {
+  const BondEntry* inner = bond_member(member);
+  return inner != nullptr ? inner->ifindex : ports_.at(member).ifindex;
+}
+
 bond::LinkReport Core::report_of(uint16_t member) const {
   if (const BondEntry* inner = bond_member(member); inner != nullptr) {
     return {.up = inner->bond.carrier(), .speed_mbps = inner->bond.speed_mbps(), .full_duplex = true};
@@ -128,7 +133,7 @@ void Core::enslave_bond(BondEntry& inner) {
 }
 
 port::Mac Core::mac_alone(std::string_view bond) const {
-  const BondEntry* b = const_cast<Core*>(this)->entry(bond);
+  const BondEntry* b = entry(bond);
   return b == nullptr ? port::Mac{} : b->own_mac;
 }
 
