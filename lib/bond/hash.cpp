@@ -153,7 +153,9 @@ uint32_t hash(Policy policy, Path path, std::span<const uint8_t> frame) noexcept
 
 uint32_t hash_mbuf(Policy policy, Path path, const rte_mbuf* frame) noexcept {
   std::array<uint8_t, std::max(kHeadersAtMost, kDissectAtMost)> copy;
-  return read(policy, path, headers(frame, copy)).value();
+  const bool dissects = policy == Policy::encap23 || policy == Policy::encap34;
+  const uint32_t reach = dissects ? kDissectAtMost : kHeadersAtMost;
+  return read(policy, path, headers(frame, std::span(copy).first(reach))).value();
 }
 
 }  // namespace xbond::bond
