@@ -4,17 +4,18 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
-#include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
-#include <rte_udp.h>
 
 #include <cstring>
+
+#include "tests/rig/udp_frame.hpp"
 
 namespace xbond::perf {
 namespace {
 
-constexpr uint16_t kFrame = 64;
+using namespace test_frame;  // NOLINT(google-build-using-namespace): what fills the ring
+
 constexpr unsigned kRing = 512;
 constexpr uint16_t kDataRoom = RTE_PKTMBUF_HEADROOM + 128;
 
@@ -41,35 +42,6 @@ rte_mempool* make_pool(const std::string& name, unsigned frames) {
   }
   rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
   return pool;
-}
-
-// Flows differ in MAC, address and port, so that every policy spreads them.
-void write_ether(uint8_t* to, unsigned flow, uint16_t ethertype) {
-  std::memset(to, 0, kFrame);
-  auto* ether = reinterpret_cast<rte_ether_hdr*>(to);
-  ether->dst_addr = {{2, 0, 0, 0, 0, 1}};
-  ether->src_addr = {{2, 0, 0, 0, static_cast<uint8_t>(flow >> 8), static_cast<uint8_t>(flow)}};
-  ether->ether_type = rte_cpu_to_be_16(ethertype);
-}
-
-void write_udp(uint8_t* to, unsigned flow, size_t offset) {
-  auto* udp = reinterpret_cast<rte_udp_hdr*>(to + offset);
-  udp->src_port = rte_cpu_to_be_16(static_cast<uint16_t>(1024 + flow * 40503u % 50000));
-  udp->dst_port = RTE_BE16(4789);
-  udp->dgram_len = rte_cpu_to_be_16(static_cast<uint16_t>(kFrame - offset));
-}
-
-void write_ipv4(uint8_t* to, unsigned flow) {
-  write_ether(to, flow, RTE_ETHER_TYPE_IPV4);
-  auto* ip = reinterpret_cast<rte_ipv4_hdr*>(to + sizeof(rte_ether_hdr));
-  ip->version_ihl = RTE_IPV4_VHL_DEF;
-  ip->total_length = rte_cpu_to_be_16(kFrame - sizeof(rte_ether_hdr));
-  ip->time_to_live = 64;
-  ip->next_proto_id = IPPROTO_UDP;
-  ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(10, 0, 0, 0) + flow * 2654435761u % 65536);
-  ip->dst_addr = rte_cpu_to_be_32(RTE_IPV4(10, 1, 0, 1));
-  ip->hdr_checksum = rte_ipv4_cksum(ip);
-  write_udp(to, flow, sizeof(rte_ether_hdr) + sizeof(*ip));
 }
 
 void write_ipv6(uint8_t* to, unsigned flow) {

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "tests/rig/udp_frame.hpp"
+
 // What a driver calls from its interrupt; the headers for drivers are not installed.
 extern "C" {
 struct rte_eth_dev;
@@ -23,7 +25,7 @@ namespace xbond::rig {
 namespace {
 
 constexpr unsigned kRing = 4096;
-constexpr uint16_t kFrame = 64, kBurst = 32;
+constexpr uint16_t kFrame = test_frame::kFrame, kBurst = 32;
 constexpr uint32_t kMark = 0x666c6170;
 
 struct Payload {
@@ -32,22 +34,7 @@ struct Payload {
 constexpr size_t kPayloadAt = sizeof(rte_ether_hdr) + sizeof(rte_ipv4_hdr) + sizeof(rte_udp_hdr);
 
 void write(uint8_t* to, uint32_t flow, uint32_t number) {
-  std::memset(to, 0, kFrame);
-  auto* ether = reinterpret_cast<rte_ether_hdr*>(to);
-  ether->dst_addr = {{2, 0, 0, 0, 0, 1}};
-  ether->src_addr = {{2, 0, 0, 0, 1, static_cast<uint8_t>(flow)}};
-  ether->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
-  auto* ip = reinterpret_cast<rte_ipv4_hdr*>(ether + 1);
-  ip->version_ihl = RTE_IPV4_VHL_DEF;
-  ip->total_length = RTE_BE16(kFrame - sizeof(rte_ether_hdr));
-  ip->time_to_live = 64;
-  ip->next_proto_id = IPPROTO_UDP;
-  ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(10, 0, 0, 0) + flow * 2654435761U % 65536);
-  ip->dst_addr = RTE_BE32(RTE_IPV4(10, 1, 0, 1));
-  auto* udp = reinterpret_cast<rte_udp_hdr*>(ip + 1);
-  udp->src_port = rte_cpu_to_be_16(static_cast<uint16_t>(1024 + flow * 40503U % 50000));
-  udp->dst_port = RTE_BE16(9);
-  udp->dgram_len = RTE_BE16(kFrame - sizeof(rte_ether_hdr) - sizeof(rte_ipv4_hdr));
+  test_frame::write_ipv4(to, flow);
   const Payload payload{kMark, flow, number};
   std::memcpy(to + kPayloadAt, &payload, sizeof(payload));
 }
