@@ -134,7 +134,7 @@ int compare_cases(const char* path) {
     const auto object = object_of(one, maps);
     std::string why;
     const auto kernel = KernelObject::by_instructions(object, object.programs().front(), why);
-    if (!kernel.valid() && (why.starts_with("map ") || why.starts_with("no map "))) continue;
+    if (!kernel.valid() && KernelObject::lacks_maps(why)) continue;
     const auto report = verifier::verify(object, object.programs().front());
     const bool ours = !report.refusal;
     kernel_accepts += kernel.valid();
@@ -167,10 +167,6 @@ int compare_cases(const char* path) {
 
 int main(int argc, char** argv) {
   using namespace xbond::bpf::conformance;  // NOLINT(google-build-using-namespace)
-  libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
-  if (const auto why = unavailable()) {
-    fmt::print("skipped: {}\n", *why);
-    return 77;
-  }
+  if (!ready()) return kSkipped;
   return argc == 2 ? compare_cases(argv[1]) : 2;
 }

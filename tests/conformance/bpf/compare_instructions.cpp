@@ -37,7 +37,7 @@ class Side {
     Bench ours(code, {}, cpu_ + 1);
     ++tally.programs;
     if (!ours.program) return differs(tally, fmt::format("{}: ours refuses: {}", name, ours.error.text));
-    if (!kernel.valid()) return differs(tally, fmt::format("{}: the kernel refuses: {}", name, why));
+    if (!kernel) return differs(tally, fmt::format("{}: the kernel refuses: {}", name, why));
     ++tally.runs;
     const auto theirs = test_run(kernel.get(), packet);
     Frame frame{std::span<const uint8_t>(packet)};

@@ -36,7 +36,7 @@ struct Value {
 // What stands in a map: the values to choose from, and both maps.
 struct Subject {
   MapSpec spec;
-  Fd kernel;
+  UniqueFd kernel;
   std::shared_ptr<Map> ours;
   std::vector<Value> values;
 };
@@ -93,9 +93,9 @@ void compare_maps_of_maps(Tally& tally, uint32_t type, uint32_t entries) {
   const auto inner = spec_of(BPF_MAP_TYPE_ARRAY, 4, 8, 3, 0);
   const std::array shapes{inner, inner, spec_of(BPF_MAP_TYPE_ARRAY, 4, 8, 4, 0),
                           spec_of(BPF_MAP_TYPE_HASH, 4, 8, 3, 0)};
-  std::vector<Fd> theirs;
+  std::vector<UniqueFd> theirs;
   std::vector<std::shared_ptr<Map>> ours;
-  Subject subject{.spec = spec_of(type, 4, 4, entries, 0), .kernel = Fd(), .ours = nullptr, .values = {}};
+  Subject subject{.spec = spec_of(type, 4, 4, entries, 0), .kernel = UniqueFd(), .ours = nullptr, .values = {}};
   for (const auto& shape : shapes) {
     int error = 0;
     theirs.push_back(create_map(shape, error));
@@ -109,9 +109,9 @@ void compare_maps_of_maps(Tally& tally, uint32_t type, uint32_t entries) {
   bpf_map_create_opts options{};
   options.sz = sizeof(options);
   options.inner_map_fd = static_cast<uint32_t>(theirs.front().get());
-  subject.kernel = Fd(bpf_map_create(static_cast<bpf_map_type>(type), "conformance", 4, 4, entries, &options));
+  subject.kernel = UniqueFd(bpf_map_create(static_cast<bpf_map_type>(type), "conformance", 4, 4, entries, &options));
   const auto made = Map::create(subject.spec, cpus());
-  if (!subject.kernel.valid() || !made) return differs(tally, text_of(subject.spec) + ": can't be made on both sides");
+  if (!subject.kernel || !made) return differs(tally, text_of(subject.spec) + ": can't be made on both sides");
   subject.ours = *made;
   ++tally.programs;
   run(tally, subject, entries + type);
@@ -119,7 +119,8 @@ void compare_maps_of_maps(Tally& tally, uint32_t type, uint32_t entries) {
 
 // Interfaces: loopback, none, and program descriptors that lead nowhere. Queues: small, none, too long.
 void compare_targets(Tally& tally, uint32_t type, uint32_t value_size, uint32_t entries) {
-  Subject subject{.spec = spec_of(type, 4, value_size, entries, 0), .kernel = Fd(), .ours = nullptr, .values = {}};
+  Subject subject{
+      .spec = spec_of(type, 4, value_size, entries, 0), .kernel = UniqueFd(), .ours = nullptr, .values = {}};
   const auto add = [&](uint32_t number, uint32_t program_in) {
     subject.values.push_back({{number, program_in}, {number, program_in}, {number, 0}, {number, 0}});
   };
@@ -136,7 +137,7 @@ void compare_targets(Tally& tally, uint32_t type, uint32_t value_size, uint32_t 
   int error = 0;
   subject.kernel = create_map(subject.spec, error);
   const auto made = Map::create(subject.spec, cpus());
-  if (!subject.kernel.valid() || !made) return differs(tally, text_of(subject.spec) + ": can't be made on both sides");
+  if (!subject.kernel || !made) return differs(tally, text_of(subject.spec) + ": can't be made on both sides");
   subject.ours = *made;
   ++tally.programs;
   run(tally, subject, entries + type + value_size);

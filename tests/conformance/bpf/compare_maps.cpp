@@ -84,7 +84,7 @@ void compare_shapes(Tally& tally) {
             if (value > 32768 && !at_least(6, 12)) continue;
             const auto spec = spec_of(type, key, value, entries, flags);
             int theirs = 0;
-            const Fd kernel = create_map(spec, theirs);
+            const UniqueFd kernel = create_map(spec, theirs);
             const auto made = Map::create(spec, cpus());
             const int ours = made ? 0 : made.error().code;
             ++tally.runs;

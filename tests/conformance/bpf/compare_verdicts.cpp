@@ -95,8 +95,7 @@ class Verdicts {
       std::string why;
       const auto whole = KernelObject::by_libbpf(path, spec.name, why);
       kernel.accepted = whole.valid();
-      // Without its maps the kernel never saw the program
-      if (!whole.valid() && (kernel.why.starts_with("map ") || kernel.why.starts_with("no map ")))
+      if (!whole.valid() && KernelObject::lacks_maps(kernel.why))
         return fmt::print("{}: {}: not compared, {}\n", file, spec.name, kernel.why);
     }
     const auto start = std::chrono::steady_clock::now();
@@ -128,11 +127,7 @@ class Verdicts {
 
 int main(int argc, char** argv) {
   using namespace xbond::bpf::conformance;  // NOLINT(google-build-using-namespace)
-  libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
-  if (const auto why = unavailable()) {
-    fmt::print("skipped: {}\n", *why);
-    return 77;
-  }
+  if (!ready()) return kSkipped;
   std::vector<std::string> arguments{argv + 1, argv + argc};
   const bool all = std::erase(arguments, "--all") != 0;
   Verdicts verdicts(all);

@@ -24,11 +24,13 @@ Options options_of() {
 
 }  // namespace
 
-std::optional<std::string> unavailable() {
+bool ready() {
+  libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
   auto options = options_of<bpf_map_create_opts>();
-  const Fd fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe", 4, 8, 1, &options));
-  if (fd.valid()) return std::nullopt;
-  return fmt::format("bpf(BPF_MAP_CREATE): {}", std::strerror(errno));
+  const UniqueFd fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe", 4, 8, 1, &options));
+  if (fd) return true;
+  fmt::print("skipped: bpf(BPF_MAP_CREATE): {}\n", std::strerror(errno));
+  return false;
 }
 
 bool at_least(int major, int minor) {
@@ -56,13 +58,13 @@ uint32_t pin_to_one_cpu() {
   return cpu;
 }
 
-Fd create_map(const MapSpec& spec, int& error) {
+UniqueFd create_map(const MapSpec& spec, int& error) {
   auto options = options_of<bpf_map_create_opts>();
   options.map_flags = spec.flags;
   const int fd = bpf_map_create(static_cast<bpf_map_type>(spec.type), "conformance", spec.key_size, spec.value_size,
                                 spec.max_entries, &options);
   error = fd < 0 ? errno : 0;
-  return Fd(fd);
+  return UniqueFd(fd);
 }
 
 RunResult test_run(int program, std::span<const uint8_t> packet) {
@@ -80,20 +82,20 @@ RunResult test_run(int program, std::span<const uint8_t> packet) {
   return result;
 }
 
-Fd load_program(std::span<const bpf_insn> code, std::string& why, const LoadAs& as) {
+UniqueFd load_program(std::span<const bpf_insn> code, std::string& why, const LoadAs& as) {
   auto options = options_of<bpf_prog_load_opts>();
   options.expected_attach_type = as.attach;
   const auto start = std::chrono::steady_clock::now();
-  Fd silent(bpf_prog_load(BPF_PROG_TYPE_XDP, "conformance", "GPL", code.data(), code.size(), &options));
+  UniqueFd silent(bpf_prog_load(BPF_PROG_TYPE_XDP, "conformance", "GPL", code.data(), code.size(), &options));
   if (as.milliseconds)
     *as.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (silent.valid()) return silent;
+  if (silent) return silent;
   std::vector<char> log(1 << 20);
   options.log_level = 1;
   options.log_size = static_cast<uint32_t>(log.size());
   options.log_buf = log.data();
-  Fd fd(bpf_prog_load(BPF_PROG_TYPE_XDP, "conformance", "GPL", code.data(), code.size(), &options));
-  if (fd.valid()) return fd;
+  UniqueFd fd(bpf_prog_load(BPF_PROG_TYPE_XDP, "conformance", "GPL", code.data(), code.size(), &options));
+  if (fd) return fd;
   const int error = errno;
   // The line before the statistics says why
   std::string_view text(log.data());

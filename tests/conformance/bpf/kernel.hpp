@@ -3,47 +3,28 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bpf_compat/map/map.hpp"
+#include "lib/unique_fd.hpp"
 
 namespace xbond::bpf::conformance {
-
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 struct CloseObject {
   void operator()(bpf_object* object) const { bpf_object__close(object); }
 };
 using ObjectHandle = std::unique_ptr<bpf_object, CloseObject>;
 
-// Why bpf(2) can't be used here; nothing when it can.
-std::optional<std::string> unavailable();
+// What a comparison's main() begins with: libbpf is told to be quiet. False where bpf(2) can't be used, the reason
+// printed: it is skipped then, with status kSkipped.
+bool ready();
+inline constexpr int kSkipped = 77;
 
 // Whether the running kernel is that version or later: what it learned since is only compared where it is there.
 bool at_least(int major, int minor);
@@ -55,7 +36,7 @@ uint32_t cpus();
 uint32_t pin_to_one_cpu();
 
 // A kernel map of that shape. Invalid with errno in `error`.
-Fd create_map(const MapSpec& spec, int& error);
+UniqueFd create_map(const MapSpec& spec, int& error);
 
 // What one test run gave.
 struct RunResult {
@@ -70,7 +51,7 @@ struct LoadAs {
   double* milliseconds = nullptr;  // gets the time of the load without a log
 };
 // Loads raw XDP instructions. Invalid with the verifier's last line in `why`.
-Fd load_program(std::span<const bpf_insn> code, std::string& why, const LoadAs& as = {});
+UniqueFd load_program(std::span<const bpf_insn> code, std::string& why, const LoadAs& as = {});
 
 // The user's names and numbers for one table line.
 struct Tally {

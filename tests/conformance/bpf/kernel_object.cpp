@@ -17,10 +17,10 @@ std::string name_of(const bpf_map* map) {
   return dot == std::string::npos ? name : name.substr(dot);
 }
 
-Fd make_map(const MapSpec& spec, int& error) {
+UniqueFd make_map(const MapSpec& spec, int& error) {
   if (!spec.inner) return create_map(spec, error);
   const auto inner = create_map(*spec.inner, error);
-  if (!inner.valid()) return Fd();
+  if (!inner) return UniqueFd();
   bpf_map_create_opts options{};
   options.sz = sizeof(options);
   options.map_flags = spec.flags;
@@ -28,7 +28,7 @@ Fd make_map(const MapSpec& spec, int& error) {
   const int fd = bpf_map_create(static_cast<bpf_map_type>(spec.type), "conformance", spec.key_size, spec.value_size,
                                 spec.max_entries, &options);
   error = fd < 0 ? errno : 0;
-  return Fd(fd);
+  return UniqueFd(fd);
 }
 
 // First values, as the object wrote them.
@@ -94,7 +94,7 @@ KernelObject KernelObject::by_instructions(const Object& object, const ProgramSp
   for (const auto& spec : object.maps()) {
     int error = 0;
     auto fd = make_map(spec, error);
-    if (!fd.valid()) {
+    if (!fd) {
       why = fmt::format("no map {} ({})", spec.name, std::strerror(error));
       return out;
     }
@@ -117,7 +117,7 @@ KernelObject KernelObject::by_instructions(const Object& object, const ProgramSp
   }
   const LoadAs as{.attach = attach_type(program.section), .milliseconds = milliseconds};
   auto fd = load_program(code, why, as);
-  if (!fd.valid()) return out;
+  if (!fd) return out;
   out.program_ = fd.get();
   out.own_.push_back(std::move(fd));
   return out;

@@ -20,6 +20,11 @@ class KernelObject {
   static KernelObject by_instructions(const Object& object, const ProgramSpec& program, std::string& why,
                                       double* milliseconds = nullptr);
 
+  // Whether `why` says that a map can't be made: then the kernel never saw the program.
+  [[nodiscard]] static bool lacks_maps(const std::string& why) {
+    return why.starts_with("map ") || why.starts_with("no map ");
+  }
+
   [[nodiscard]] bool valid() const { return program_ >= 0; }
   [[nodiscard]] int program() const { return program_; }
   // -1: it has none of that name.
@@ -27,7 +32,7 @@ class KernelObject {
 
  private:
   ObjectHandle handle_;
-  std::vector<Fd> own_;
+  std::vector<UniqueFd> own_;
   std::map<std::string, int> maps_;
   int program_ = -1;
 };

@@ -29,11 +29,7 @@ size_t print_table(const std::vector<Tally>& table) {
 
 int main(int argc, char** argv) {
   using namespace xbond::bpf::conformance;  // NOLINT(google-build-using-namespace)
-  libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
-  if (const auto why = unavailable()) {
-    fmt::print("skipped: {}\n", *why);
-    return 77;
-  }
+  if (!ready()) return kSkipped;
   const auto cpu = pin_to_one_cpu();
   const auto objects = object_files({argv + 1, argv + argc});
   std::vector<Tally> table;

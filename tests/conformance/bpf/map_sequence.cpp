@@ -37,7 +37,7 @@ std::string hex(const Bytes& bytes) {
 
 class Sequence {
  public:
-  Sequence(Tally& tally, const Fd& kernel, Map& ours, Keys keys, uint64_t seed)
+  Sequence(Tally& tally, const UniqueFd& kernel, Map& ours, Keys keys, uint64_t seed)
       : tally_(tally), kernel_(kernel.get()), ours_(ours), keys_(keys), random_(seed) {}
 
   void run(int operations) {
@@ -202,7 +202,7 @@ void compare_sequence(Tally& tally, const MapSpec& spec, Keys keys, uint64_t see
   int error = 0;
   const auto kernel = create_map(spec, error);
   const auto ours = Map::create(spec, cpus());
-  if (!kernel.valid() || !ours)
+  if (!kernel || !ours)
     return differs(tally,
                    fmt::format("{}: kernel errno {}, ours {}", text_of(spec), error, ours ? 0 : ours.error().code));
   ++tally.programs;
