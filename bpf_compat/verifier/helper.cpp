@@ -26,7 +26,7 @@ bool may_be_written(uint32_t helper) {
 Walk::Step Walk::helper() {
   const auto number = static_cast<uint32_t>(insn().imm);
   const auto* contract = find_contract(number);
-  const auto failed = [this](bool) { return Step::failed; };
+  const auto failed = [](bool) { return Step::failed; };
   if (!contract) {
     const auto name = helper_name(number);
     return failed(refuse(name.empty() ? fmt::format("invalid func unknown#{}", number)
