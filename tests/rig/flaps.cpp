@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <string_view>
 
@@ -17,21 +18,41 @@ constexpr unsigned kMembers = 4;
 constexpr unsigned kStallMs = 5000;
 constexpr uint64_t kProgress = 256;
 
+// Where traffic comes in: the first member, whose program sends it back by the bond, or the bond's tap (a program on
+// balance-tlb or balance-alb has no XDP_TX, as in Linux).
+enum class Feed : uint8_t { member, tap };
+using Options = std::vector<std::pair<std::string, std::string>>;
+
 struct Kind {
   const char* name;
-  std::vector<std::pair<std::string, std::string>> options;
-  bool nested;                                               // the last two members under a bond of their own
-  std::vector<std::pair<std::string, std::string>> changes;  // options that are set now and then
+  Options options;
+  Options changes = {};  // options that are set now and then
+  bool nested = false;   // the last two members under a bond of their own
+  Feed feed = Feed::member;
+  bool lacp = false;   // every eighth change, the partners are given the time to agree
+  unsigned every = 1;  // it takes one change where others take so many
 };
 
 std::vector<Kind> kinds() {
-  return {{"active-backup", {{"mode", "active-backup"}}, false, {{"primary_reselect", "1"}, {"primary_reselect", "0"}}},
-          {"balance-xor",
-           {{"mode", "balance-xor"}, {"xmit_hash_policy", "layer3+4"}},
-           false,
-           {{"xmit_hash_policy", "layer2"}, {"xmit_hash_policy", "layer2+3"}, {"xmit_hash_policy", "layer3+4"}}},
-          {"active-backup over balance-xor", {{"mode", "active-backup"}}, true, {{"all_slaves_active", "1"}}},
-          {"balance-xor over balance-xor", {{"mode", "balance-xor"}, {"xmit_hash_policy", "layer3+4"}}, true, {}}};
+  const Options xor34{{"mode", "balance-xor"}, {"xmit_hash_policy", "layer3+4"}};
+  const Options policies{
+      {"xmit_hash_policy", "layer2"}, {"xmit_hash_policy", "layer2+3"}, {"xmit_hash_policy", "layer3+4"}};
+  return {{.name = "active-backup",
+           .options = {{"mode", "active-backup"}},
+           .changes = {{"primary_reselect", "1"}, {"primary_reselect", "0"}}},
+          {.name = "balance-xor", .options = xor34, .changes = policies},
+          {.name = "active-backup over balance-xor",
+           .options = {{"mode", "active-backup"}},
+           .changes = {{"all_slaves_active", "1"}},
+           .nested = true},
+          {.name = "balance-xor over balance-xor", .options = xor34, .nested = true},
+          {.name = "balance-tlb", .options = {{"mode", "balance-tlb"}}, .feed = Feed::tap, .every = 2},
+          {.name = "balance-alb", .options = {{"mode", "balance-alb"}}, .feed = Feed::tap, .every = 2},
+          {.name = "802.3ad",
+           .options = {{"mode", "802.3ad"}, {"lacp_rate", "fast"}, {"xmit_hash_policy", "layer3+4"}},
+           .changes = policies,
+           .lacp = true,
+           .every = 4}};
 }
 
 class Run {
@@ -48,21 +69,19 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   Status prepare(const std::string& object) {
-    auto members = Members::create(name_, kMembers, Wires::one);
+    auto members = Members::create(name_, kMembers, kind_.lacp ? Wires::each : Wires::one);
     if (!members) {
       return members.error();
     }
     members_ = std::move(members.value());
-    auto appliance = make_appliance(bonds(), object);
+    auto appliance = make_appliance(bonds(), kind_.feed == Feed::tap ? "" : object);
     if (!appliance) {
       return appliance.error();
     }
     appliance_ = std::move(appliance.value());
-    auto traffic = Traffic::create(name_, *members_);
-    if (!traffic) {
-      return traffic.error();
+    if (Status ok = make_traffic(); !ok) {
+      return ok;
     }
-    traffic_ = std::move(traffic.value());
     held_before_ = rte_mempool_in_use_count(rte_mempool_lookup("xbond"));
     return appliance_->start();
   }
@@ -80,12 +99,31 @@ class Run {
       if (!traffic_->wait_for(kProgress, kStallMs)) {
         return fail(ETIMEDOUT, fmt::format("{}: traffic stalls after change {}", kind_.name, i));
       }
+      if (kind_.lacp && i % 8 == 0 && !agree()) {
+        return fail(ETIMEDOUT, fmt::format("{}: the partners do not agree after change {}", kind_.name, i));
+      }
     }
     traffic_->stop();
     return judge(count);
   }
 
  private:
+  Status make_traffic() {
+    if (kind_.lacp) {
+      auto partner = Partner::create(kMembers);
+      if (!partner) {
+        return partner.error();
+      }
+      partner_ = std::move(partner.value());
+    }
+    auto traffic = Traffic::create(name_, *members_, partner_.get());
+    if (!traffic) {
+      return traffic.error();
+    }
+    traffic_ = std::move(traffic.value());
+    return kind_.feed == Feed::tap ? traffic_->feed_tap("upper") : Status{};
+  }
+
   [[nodiscard]] std::vector<app::BondOption> bonds() const {
     app::BondOption upper{.name = "upper", .members = {}, .options = kind_.options};
     upper.options.emplace_back("miimon", "5");
@@ -103,9 +141,13 @@ class Run {
   unsigned pick(unsigned from, unsigned to) { return std::uniform_int_distribution<unsigned>(from, to)(random_); }
 
   Status change_carrier() {
-    const unsigned member = pick(0, kMembers - 1);
+    // What comes from the host has no other way out where no member is up: one always is.
+    const unsigned member = pick(kind_.feed == Feed::tap ? 1 : 0, kMembers - 1);
     carrier_[member] = !carrier_[member];
     members_->carrier(member, carrier_[member], pick(0, 1) == 1);
+    if (partner_ != nullptr) {
+      partner_->carrier(member, carrier_[member]);
+    }
     for (int i = 0; i < 2000; ++i) {
       if (is_known(member)) {
         return {};
@@ -150,11 +192,36 @@ class Run {
     return appliance_->with_core([&](app::Core& core) { return core.set_bond_option("upper", option, value); });
   }
 
+  // All members that have carrier send, 10 s at most from now on.
+  bool agree() {
+    unsigned wanted = 0;
+    for (unsigned i = 0; i < kMembers; ++i) {
+      wanted += carrier_[i] && !out_[i] ? 1 : 0;
+    }
+    for (int i = 0; i < 1000; ++i) {
+      const auto usable = appliance_->with_core([&](app::Core& core) {
+        const bond::Bond* bond = core.bond_of(members_->port(0));
+        return bond == nullptr ? 0U : unsigned{bond->table().usable};
+      });
+      if (usable == wanted) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  // 802.3ad: what members receive while workers are stopped is dropped, but for LACP.
   Status restart() {
+    if (kind_.lacp) {
+      traffic_->pause();
+    }
     if (Status ok = appliance_->stop(); !ok) {
       return ok;
     }
-    return appliance_->start();
+    Status ok = appliance_->start();
+    traffic_->resume();
+    return ok;
   }
 
   Status judge(unsigned count) {
@@ -162,8 +229,7 @@ class Run {
     if (const uint64_t dropped = drops(*appliance_); dropped != 0) {
       wrong += fmt::format("{} frames dropped; ", dropped);
     }
-    // What the bond sent by itself left by the wire, and was freed there.
-    if (const unsigned held = rte_mempool_in_use_count(rte_mempool_lookup("xbond")); held != held_before_) {
+    if (const unsigned held = held_now(); held != held_before_) {
       wrong += fmt::format("{} mbufs of the appliance are held, {} before; ", held, held_before_);
     }
     if (!wrong.empty()) {
@@ -171,6 +237,20 @@ class Run {
     }
     fmt::print("    {}: {} changes, {} frames, each once and in order\n", kind_.name, count, traffic_->received());
     return {};
+  }
+
+  // What the bond says by itself leaves by the wires, at any time.
+  [[nodiscard]] unsigned held_now() const {
+    unsigned held = 0;
+    for (int i = 0; i < 100; ++i) {
+      traffic_->drain();
+      held = rte_mempool_in_use_count(rte_mempool_lookup("xbond"));
+      if (held == held_before_) {
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return held;
   }
 
   const Kind& kind_;
@@ -181,6 +261,7 @@ class Run {
   std::array<bool, kMembers> out_{};
   bool lower_out_ = false;
   // The appliance goes first: it closes the ports, whose rings hold frames of the traffic's pool.
+  std::unique_ptr<Partner> partner_;
   std::unique_ptr<Traffic> traffic_;
   std::unique_ptr<Members> members_;
   std::unique_ptr<app::Appliance> appliance_;
@@ -192,11 +273,15 @@ int run(unsigned count, const std::string& object) {
     return 1;
   }
   const auto all = kinds();
+  double shares = 0;
+  for (const Kind& kind : all) {
+    shares += 1.0 / kind.every;
+  }
   for (unsigned i = 0; i < all.size(); ++i) {
     Run run(all[i], i, count + i);
     Status ok = run.prepare(object);
     if (ok) {
-      ok = run.flap(count / static_cast<unsigned>(all.size()));
+      ok = run.flap(static_cast<unsigned>(std::ceil(count / shares / all[i].every)));
     }
     if (!ok) {
       fmt::print(stderr, "xbond-flaps: {}\n", ok.error().text);

@@ -1,6 +1,8 @@
 #include "tests/rig/rig.hpp"
 
 #include <fmt/format.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <rte_cycles.h>
 #include <rte_eth_ring.h>
 #include <rte_ether.h>
@@ -8,6 +10,8 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_udp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstring>
@@ -98,9 +102,10 @@ void Members::carrier(unsigned member, bool up, bool event) const {
 
 // --- traffic
 
-Result<std::unique_ptr<Traffic>> Traffic::create(const std::string& name, const Members& members) {
+Result<std::unique_ptr<Traffic>> Traffic::create(const std::string& name, const Members& members, Partner* partner) {
   std::unique_ptr<Traffic> traffic(new Traffic);  // NOLINT(modernize-make-unique): private constructor
   traffic->members_ = &members;
+  traffic->partner_ = partner;
   traffic->pool_.reset(
       rte_pktmbuf_pool_create(name.c_str(), 4 * kWindow - 1, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
   if (traffic->pool_ == nullptr) {
@@ -108,6 +113,28 @@ Result<std::unique_ptr<Traffic>> Traffic::create(const std::string& name, const 
   }
   traffic->next_on_wire_.resize(members.out().size());
   return traffic;
+}
+
+Status Traffic::feed_tap(const std::string& interface) {
+  const auto broken = [&] { return fail(errno, fmt::format("tap {}: {}", interface, std::strerror(errno))); };
+  UniqueFd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (!fd || ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0) {
+    return broken();
+  }
+  request.ifr_flags |= IFF_UP;
+  if (ioctl(fd.get(), SIOCSIFFLAGS, &request) != 0) {
+    return broken();
+  }
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return broken();
+  }
+  tap_ = std::move(fd);
+  return {};
 }
 
 Traffic::~Traffic() {
@@ -119,41 +146,78 @@ void Traffic::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void Traffic::stop() {
-  if (!thread_.joinable()) {
-    return;
-  }
+void Traffic::pause() {
   sending_ = false;
   for (int i = 0; i < 2000 && received_ < sent_; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+void Traffic::stop() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  pause();
   running_ = false;
   thread_.join();
+  // What the partner said last is on its way through the appliance.
+  for (int i = 0; i < 1000 && rte_mempool_in_use_count(pool_.get()) != 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    drain();
+  }
+}
+
+void Traffic::drain() {
+  for (const Ring& ring : members_->out()) {
+    void* frame = nullptr;
+    while (rte_ring_dequeue(ring.get(), &frame) == 0) {
+      rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+    }
+  }
 }
 
 void Traffic::run() {
+  const unsigned window = tap_ ? kTapWindow : kWindow;
   while (running_) {
-    if (sending_ && sent_ - received_ < kWindow) {
+    if (sending_ && sent_ - received_ < window) {
       send();
     }
     receive();
+    if (partner_ != nullptr) {
+      partner_->poll([this](unsigned link, std::span<const uint8_t> frame) { put_on(members_->in(link), frame); });
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
 void Traffic::send() {
-  std::array<rte_mbuf*, kBurst> frames;
-  if (rte_pktmbuf_alloc_bulk(pool_.get(), frames.data(), kBurst) != 0) {
-    return;
+  std::array<uint8_t, kFrame> frame;
+  for (unsigned i = 0; i < kBurst; ++i) {
+    write(frame.data(), next_flow_, next_sent_[next_flow_]);
+    if (!put(frame.data())) {
+      return;
+    }
+    ++next_sent_[next_flow_];
+    next_flow_ = (next_flow_ + 1) % kFlows;
+    ++sent_;
   }
-  for (rte_mbuf* frame : frames) {
-    const unsigned flow = next_flow_;
-    next_flow_ = (flow + 1) % kFlows;
-    frame->data_len = kFrame;
-    frame->pkt_len = kFrame;
-    write(rte_pktmbuf_mtod(frame, uint8_t*), flow, next_sent_[flow]++);
+}
+
+bool Traffic::put(const uint8_t* frame) {
+  return tap_ ? ::send(tap_.get(), frame, kFrame, MSG_DONTWAIT) == kFrame : put_on(members_->in(0), {frame, kFrame});
+}
+
+bool Traffic::put_on(rte_ring* ring, std::span<const uint8_t> frame) {
+  rte_mbuf* mbuf = rte_pktmbuf_alloc(pool_.get());
+  char* bytes = mbuf == nullptr ? nullptr : rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.size()));
+  if (bytes != nullptr) {
+    std::memcpy(bytes, frame.data(), frame.size());
+    if (rte_ring_enqueue(ring, mbuf) == 0) {
+      return true;
+    }
   }
-  sent_ += rte_ring_enqueue_bulk(members_->in(), reinterpret_cast<void**>(frames.data()), kBurst, nullptr);
+  rte_pktmbuf_free(mbuf);
+  return false;
 }
 
 void Traffic::receive() {
@@ -178,7 +242,10 @@ void Traffic::judge(const rte_mbuf* frame, unsigned wire) {
     std::memcpy(&payload, rte_pktmbuf_mtod_offset(frame, const uint8_t*, kPayloadAt), sizeof(payload));
   }
   if (payload.mark != kMark || payload.flow >= kFlows) {
-    ++foreign_;  // the bond's own: announcements, learning packets
+    ++foreign_;  // the bond's own: announcements, learning packets, LACP
+    if (partner_ != nullptr) {
+      partner_->heard(wire, {rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len});
+    }
     return;
   }
   ++received_;
@@ -202,7 +269,7 @@ bool Traffic::wait_for(uint64_t more, unsigned milliseconds) const {
 std::string Traffic::verdict() const {
   std::string out;
   if (received_ != sent_) {
-    out += fmt::format("{} frames went in, {} came out; ", sent_, received_.load());
+    out += fmt::format("{} frames went in, {} came out; ", sent_.load(), received_.load());
   }
   if (wrong_ != 0) {
     out += fmt::format("{} frames out of order or twice, the first: {}; ", wrong_, first_wrong_);
@@ -220,7 +287,9 @@ std::string Traffic::verdict() const {
 
 Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOption> bonds, const std::string& object) {
   app::Options options;
-  options.xdp.push_back({.target = bonds.front().name, .object = object, .program = ""});
+  if (!object.empty()) {
+    options.xdp.push_back({.target = bonds.front().name, .object = object, .program = ""});
+  }
   options.bonds = std::move(bonds);
   return app::Appliance::create(options, [](const std::string& /*line*/) {});
 }

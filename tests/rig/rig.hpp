@@ -1,6 +1,7 @@
-// The whole appliance in one process between rings: numbered flows go into a bond's first member, a program sends them
-// out by the bond (XDP_TX), and what leaves is checked frame by frame. Nothing here loses frames, so none may be
-// missing, come twice or overtake another of its flow. Thread: main, but for traffic, which has one of its own.
+// The whole appliance in one process between rings: numbered flows go into a bond's first member, from which a program
+// sends them out by the bond (XDP_TX), or into its tap, and what leaves is checked frame by frame. Nothing here loses
+// frames, so none may be missing, come twice or overtake another of its flow. Thread: main, but for traffic, which has
+// one of its own.
 #pragma once
 
 #include <rte_ethdev.h>
@@ -11,11 +12,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "app/xbond/appliance.hpp"
+#include "lib/unique_fd.hpp"
+#include "tests/rig/partner.hpp"
 
 namespace xbond::rig {
 
@@ -39,8 +43,8 @@ class Members {
   [[nodiscard]] const std::string& device(unsigned member) const { return devices_[member]; }
   [[nodiscard]] uint16_t port(unsigned member) const { return ports_[member]; }
   [[nodiscard]] size_t count() const { return ports_.size(); }
-  // What the first member receives.
-  [[nodiscard]] rte_ring* in() const { return receive_.front().get(); }
+  // What a member receives.
+  [[nodiscard]] rte_ring* in(unsigned member) const { return receive_[member].get(); }
   [[nodiscard]] const std::vector<Ring>& out() const { return out_; }
 
   // The carrier, as the driver has it; `event`: it tells of it, as a NIC's interrupt does, else polling finds it.
@@ -58,16 +62,26 @@ class Traffic {
  public:
   // Fewer than a burst has frames, so that it can hold two of a flow; and no multiple of a number of members.
   static constexpr unsigned kFlows = 23;
-  static constexpr unsigned kWindow = 1024;  // frames under way at most
+  static constexpr unsigned kWindow = 1024;    // frames under way at most
+  static constexpr unsigned kTapWindow = 256;  // fewer than the kernel queues on a tap
 
-  static Result<std::unique_ptr<Traffic>> create(const std::string& name, const Members& members);
+  // Frames go into the first member. `partner`, if there is one, answers on each member's wire, and outlives this.
+  static Result<std::unique_ptr<Traffic>> create(const std::string& name, const Members& members,
+                                                 Partner* partner = nullptr);
+  // From now on they go into that interface of the host's, which this sets up.
+  Status feed_tap(const std::string& interface);
   ~Traffic();
   Traffic(const Traffic&) = delete;
   Traffic& operator=(const Traffic&) = delete;
 
   void start();
-  // Sends no more, waits for what is under way (2 s at most), and ends.
+  // Sends no more and waits for what is under way, 2 s at most.
+  void pause();
+  void resume() { sending_ = true; }
+  // Pauses, ends, and frees what was left on the wires.
   void stop();
+  // Frees what is on the wires. After stop(): bonds go on saying things of their own.
+  void drain();
 
   [[nodiscard]] uint64_t received() const { return received_; }
   // The TSC when the first frame after expect() came by the wire; 0: none yet.
@@ -82,15 +96,18 @@ class Traffic {
   Traffic() = default;
   void run();
   void send();
+  bool put(const uint8_t* frame);
+  bool put_on(rte_ring* ring, std::span<const uint8_t> frame);
   void receive();
   void judge(const rte_mbuf* frame, unsigned wire);
 
   const Members* members_ = nullptr;
+  Partner* partner_ = nullptr;
+  UniqueFd tap_;
   Mempool pool_;
   std::thread thread_;
   std::atomic<bool> sending_{false}, running_{false};
-  std::atomic<uint64_t> received_{0};
-  uint64_t sent_ = 0;
+  std::atomic<uint64_t> received_{0}, sent_{0};
   unsigned next_flow_ = 0;
   std::array<uint32_t, kFlows> next_sent_{};
   std::array<uint32_t, kFlows> next_wanted_{};              // one wire: exactly this one
@@ -101,7 +118,8 @@ class Traffic {
   std::array<std::atomic<uint64_t>, RTE_MAX_ETHPORTS> first_at_{};
 };
 
-// `object` holds the program; `bonds` as --bond would have them, the first being the one that it is attached to.
+// `object` holds the program, none if it is empty; `bonds` as --bond would have them, the first being the one that it
+// is attached to.
 Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOption> bonds, const std::string& object);
 
 // Frames that the appliance dropped, whatever the reason.
