@@ -1,0 +1,74 @@
+#include "tests/made/verified_run.hpp"
+
+#include "bpf_compat/engine/isa.hpp"
+#include "bpf_compat/engine/program.hpp"
+#include "bpf_compat/verifier/verifier.hpp"
+#include "tests/made/choices.hpp"
+#include "tests/made/instructions.hpp"
+
+namespace xbond::bpf::test {
+
+namespace {
+
+// The walk of one made program ends soon, or it has too many ways to be worth the time
+constexpr uint64_t kBudget = 50'000;
+constexpr size_t kFront = 216;
+constexpr size_t kBuffer = 640;
+
+// The same program, but that instructions which no run may reach break a rule
+Object with_traps(const Object& object, const verifier::Facts& facts) {
+  auto spec = object.programs().front();
+  const auto trap = call(isa::kUnresolvedCall);
+  for (size_t i = 0; i < spec.insns.size(); ++i) {
+    const bool wide = isa::is_wide(spec.insns[i]);
+    // A function has to end with its exit, which comes behind other dead instructions
+    const bool exit = spec.insns[i].code == (BPF_JMP | BPF_EXIT);
+    if (!facts.reached[i] && !exit) {
+      spec.insns[i] = trap;
+      if (wide) spec.insns[i + 1] = trap;
+    }
+    i += wide ? 1 : 0;
+  }
+  return Object::of("trapped", {object.maps().begin(), object.maps().end()}, {spec});
+}
+
+// Lengths and contents by turns: zeros, ones, signs, what `bytes` says, each with the others between
+void fill(std::span<uint8_t> packet, Choices& choose, unsigned turn) {
+  for (auto& byte : packet) {
+    static constexpr uint8_t kEdges[] = {0x00, 0xff, 0x7f, 0x80, 0x01};
+    const bool any = turn % 3 == 0 || choose.one_in(4);
+    byte = any ? choose.byte() : kEdges[(turn + choose.below(2)) % std::size(kEdges)];
+  }
+}
+
+}  // namespace
+
+Verified verify_and_run(const Object& object, std::span<const uint8_t> bytes, std::string& why) {
+  const auto report = verifier::verify(object, object.programs().front(), {.budget = kBudget});
+  if (report.refusal) {
+    why = report.refusal->line();
+    return Verified::refused;
+  }
+  const auto trapped = with_traps(object, report.facts);
+  const auto program =
+      Program::load(trapped, trapped.programs().front(), {.engine = EngineKind::interpreter, .cpus = 2});
+  if (!program) {
+    why = "accepted, but does not load: " + program.error().text;
+    return Verified::broken;
+  }
+  for (unsigned turn = 0; turn < 12; ++turn) {
+    Choices choose(bytes.subspan(std::min<size_t>(turn * 3, bytes.size())));
+    std::vector<uint8_t> buffer(kBuffer, 0x5a);
+    auto* data = buffer.data() + kFront;
+    const size_t length = 14 + turn * 9 + choose.below(9);
+    fill({data, length}, choose, turn);
+    XdpFrame frame{data, data + length, data, buffer.data(), buffer.data() + buffer.size(), 1, 0, 0};
+    uint32_t verdict = 0;
+    (*program)->run_burst({&frame, 1}, &verdict, 1);
+  }
+  if ((*program)->faults().count == 0) return Verified::sound;
+  why = (*program)->faults().last;
+  return Verified::broken;
+}
+
+}  // namespace xbond::bpf::test
