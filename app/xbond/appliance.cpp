@@ -188,6 +188,7 @@ Status Appliance::attach(const Device& target, const std::string& path, std::str
   const xdp::ProgramRef old = this->program(target);
   bpf::LoadOptions load;
   load.engine = engine_;
+  load.proven = bpf::needs_proof(engine_);
   load.cpus = static_cast<uint32_t>(pool_->workers().size());
   load.grace = qsbr_.get();
   if (old != nullptr) {

@@ -75,7 +75,9 @@ Status check_configuration(const Options& options) {
     if (!spec) {
       return say(spec.error());
     }
-    if (auto loaded = bpf::Program::load(*object, *spec.value(), {.engine = options.engine, .cpus = options.nb_cores});
+    if (auto loaded = bpf::Program::load(
+            *object, *spec.value(),
+            {.engine = options.engine, .proven = bpf::needs_proof(options.engine), .cpus = options.nb_cores});
         !loaded) {
       return say(loaded.error());
     }

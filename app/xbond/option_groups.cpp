@@ -65,7 +65,8 @@ OptionGroups::OptionGroups()
       ("xdp", value("TARGET=OBJ[:PROGRAM]"),  //
        "attach a program of an XDP object file to a bond or port; repeatable. PROGRAM is a function or section "
        "name, needed where the object holds several")  //
-      ("bpf-engine", value("ENGINE", "auto"), "auto, rte_bpf, llvm or interpreter");
+      ("bpf-engine", value("ENGINE", "auto"),
+       "auto, rte_bpf, llvm or interpreter; only by interpreter is a program run that the verifier refuses");
   running.add_options()                                                                               //
       ("interactive,i", "console on the terminal, or commands from stdin")                            //
       ("cmdline-file", value("FILE"), "run the console commands of this file first")                  //

@@ -10,6 +10,7 @@
 #include "bpf_compat/engine/decoded.hpp"
 #include "bpf_compat/engine/interpreter.hpp"
 #include "bpf_compat/map/registry.hpp"
+#include "bpf_compat/verifier/verifier.hpp"
 
 namespace xbond::bpf {
 namespace {
@@ -40,12 +41,15 @@ Result<std::shared_ptr<const Program>> Program::sibling(std::string_view name) c
 Loading::Loading(const Object& object, std::vector<std::shared_ptr<Map>> maps, const LoadOptions& options)
     : object_(object),
       maps_(std::move(maps)),
-      options_{.engine = options.engine, .cpus = options.cpus, .grace = options.grace} {}
+      options_{.engine = options.engine, .proven = options.proven, .cpus = options.cpus, .grace = options.grace} {}
 
 Result<std::shared_ptr<Program>> Loading::make(const ProgramSpec& spec, bool user) {
   if (!spec.refused.empty()) return fail(ENOTSUP, spec.refused);
   const auto shape = check_code(spec.insns);
   if (!shape) return shape.error();
+  if (options_.proven)
+    if (const auto report = verifier::verify(object_, spec); report.refusal)
+      return fail(EACCES, report.refusal->line());
   InterpreterProgram::Parts parts;
   parts.bound.reserve(maps_.size());
   std::vector<const BoundMap*> by_index;

@@ -48,8 +48,15 @@ std::string_view engine_name(EngineKind kind);
 // Errors: ENOTSUP with what is there instead. Automatic is always there.
 Status engine_available(EngineKind kind);
 
+// Whether an attached program has to be proven first: the interpreter, asked for by name, checks every access instead.
+constexpr bool needs_proof(EngineKind kind) {
+  return kind != EngineKind::interpreter;
+}
+
 struct LoadOptions {
   EngineKind engine = EngineKind::automatic;
+  // Only what the verifier accepts, as the kernel does. False: a broken rule ends the run that breaks it.
+  bool proven = false;
   uint32_t cpus = 1;  // workers; CPU numbers that programs see are below it
   // Maps to take over instead of making new ones: used when name and shape match (values survive a program swap). Data
   // sections are part of the code and are always made new.
@@ -67,7 +74,7 @@ class Loading;
 class Program {
  public:
   // Makes the maps and binds them. Control thread. Errors: ENOTSUP names the helper, map type or engine that is
-  // missing; EINVAL a malformed instruction, with its number.
+  // missing; EINVAL a malformed instruction, with its number; EACCES what the verifier refuses it for.
   static Result<std::shared_ptr<Program>> load(const Object& object, const ProgramSpec& spec,
                                                const LoadOptions& options);
 

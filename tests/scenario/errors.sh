@@ -40,6 +40,7 @@ refused "missing\.o.*[Nn]o such file" --bond "$bond" --xdp bond0=missing.o
 refused "text\.o.*ELF" --bond "$bond" --xdp bond0=text.o
 refused "xdp_none\.o.*no XDP program" --bond "$bond" --xdp bond0=xdp_none.o
 refused "xdp_two\.o.*first.*second" --bond "$bond" --xdp bond0=xdp_two.o
+refused "xdp_oob.*instruction [0-9]+.*invalid access to packet.*compare a pointer" --bond "$bond" --xdp bond0=xdp_oob.o
 refused "third.*first.*second" --bond "$bond" --xdp bond0=xdp_two.o:third
 refused "bond7" --bond "$bond" --xdp bond7=xdp_pass.o
 refused "llvm|fastest" --bond "$bond" --bpf-engine fastest
@@ -88,6 +89,7 @@ complains "missing\.o" xdp attach bond0 missing.o force
 complains "ELF" xdp attach bond0 text.o force
 complains "no XDP program" xdp attach bond0 xdp_none.o force
 complains "first.*second" xdp attach bond0 xdp_two.o force
+complains "xdp_oob.*instruction [0-9]+.*invalid access to packet.*compare a pointer" xdp attach bond0 xdp_oob.o force
 complains "third.*first.*second" xdp attach bond0 xdp_two.o third force
 complains "force|busy|already" xdp attach bond0 xdp_pass.o
 complains "upper device" xdp attach net_ring0 xdp_pass.o

@@ -6,9 +6,11 @@ frames=1000
 "$tools/pcap.py" frames in.pcap $frames
 
 # run OBJECT: the frames go through the object on a bond of one capture port
-run() {
+run() { # OBJECT [OPTION...]
+  local object=$1
+  shift
   start_xbond --vdev=net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap \
-    -- --bond bond0,mode=active-backup,member=net_pcap0 --xdp "bond0=$objects/$1"
+    -- --bond bond0,mode=active-backup,member=net_pcap0 --xdp "bond0=$objects/$object" "$@"
   ip link set bond0 up
   console start >/dev/null
   wait_for 10 "all frames received" all_of "['rx']"
@@ -18,9 +20,9 @@ all_of() { (($(total "$1") == frames)); }
 
 # dropped_as OBJECT REASON VERDICT [REGEX]: all frames were dropped for this reason and no other, and none left; show xdp
 # matches REGEX
-dropped_as() {
+dropped_as() { # OBJECT REASON VERDICT [SHOWN [OPTION...]]
   step "given $1, every frame is dropped as $2"
-  run "$1"
+  run "$1" "${@:5}"
   same "verdicts" "$(total "['verdicts']['$3']")" $frames
   same "drops for any reason" "$(console show drops json | json "sum(sum(device['drops'].values()) for device in d)")" $frames
   matches "show drops" "$(console show drops)" "net_pcap0 +$2 +$frames"
@@ -32,7 +34,7 @@ dropped_as() {
 dropped_as xdp_drop.o xdp_drop drop
 dropped_as xdp_aborted.o xdp_aborted aborted
 dropped_as xdp_unknown.o xdp_unknown aborted "unknown return values $frames"
-dropped_as xdp_oob.o xdp_aborted aborted "fault"
+dropped_as xdp_oob.o xdp_aborted aborted "fault" --bpf-engine interpreter
 
 step "given xdp_tx.o, every frame leaves as it came"
 run xdp_tx.o
