@@ -17,7 +17,7 @@ constexpr uint16_t kFrameOverhead = 14 + 8;
 struct Wanted {
   std::string device;
   PortOption option;
-  bool lacp = false;  // a member of a bond in 802.3ad
+  bool lacp = false;  // below a bond in 802.3ad
 };
 
 bool asks_for_lacp(const BondOption& bond) {
@@ -26,6 +26,21 @@ bool asks_for_lacp(const BondOption& bond) {
     const auto value = bond::parse_value(mode, option.second);
     return option.first == mode.name && value && *value == static_cast<int64_t>(bond::Mode::ieee8023ad);
   });
+}
+
+// The bond or one above it, as far as bonds go: options may still name each other in a circle.
+bool speaks_lacp(const Options& options, const BondOption& bond) {
+  const BondOption* at = &bond;
+  for (size_t level = 0; at != nullptr && level < options.bonds.size(); ++level) {
+    if (asks_for_lacp(*at)) {
+      return true;
+    }
+    const auto above = std::find_if(options.bonds.begin(), options.bonds.end(), [&](const BondOption& upper) {
+      return std::find(upper.members.begin(), upper.members.end(), at->name) != upper.members.end();
+    });
+    at = above == options.bonds.end() ? nullptr : &*above;
+  }
+  return false;
 }
 
 // Every port that the options name, once each, with its own settings where --port gives some.
@@ -40,7 +55,7 @@ std::vector<Wanted> wanted_ports(const Options& options) {
     }
   }
   for (const BondOption& bond : options.bonds) {
-    const bool lacp = asks_for_lacp(bond);
+    const bool lacp = speaks_lacp(options, bond);
     for (const std::string& member : bond.members) {
       if (!names_bond(options, member)) {
         wanted.push_back({member, {}, lacp});

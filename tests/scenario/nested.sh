@@ -112,6 +112,11 @@ wait_for 5 "lower active" active_in upper lower
 ping_through
 stop_xbond
 
+step "and where the upper bond speaks LACP, every port below it is asked for a receive queue for that"
+start_xbond "${devices[@]}" -- --bond "upper,mode=802.3ad,member=lower,member=net_af_packet2" "${lower[@]}"
+same "ports asked" "$(grep -c "LACP's frames come with the data" xbond.log)" 3
+stop_xbond
+
 step "and a configuration whose bonds are in a ring is refused"
 ring=(--bond "one,mode=1,member=two" --bond "two,mode=1,member=one")
 ! "$xbond" "${devices[@]}" -- "${ring[@]}" >ring 2>&1 || fail "a ring was taken"
