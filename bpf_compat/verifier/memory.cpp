@@ -65,8 +65,10 @@ void Walk::note(const Reg& reg, int32_t offset) {
   access.high = std::max(access.high, high);
 }
 
-bool Walk::check_bounds(const Reg& reg, unsigned number, int64_t low, int64_t high, uint32_t bytes, uint32_t limit,
-                        std::string_view what, std::string_view advice) {
+bool Walk::check_bounds(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, uint32_t limit,
+                        std::string_view what) {
+  const int64_t low = reg.number.r64.smin + reg.offset + offset;
+  const int64_t high = reg.number.r64.smax + reg.offset + offset;
   if (low >= 0 && high + bytes <= limit) return true;
   const bool variable = !reg.number.is_constant();
   if (variable && reg.number.r64.smin < 0 && low < 0)
@@ -77,7 +79,7 @@ bool Walk::check_bounds(const Reg& reg, unsigned number, int64_t low, int64_t hi
                             variable ? fmt::format(" (up to off={})", high) : "", limit, number,
                             variable ? "max value is outside of the allowed memory range"
                                      : "is outside of the allowed memory range"),
-                advice);
+                kBoundAdvice);
 }
 
 bool Walk::check_packet(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool zero) {
@@ -108,9 +110,9 @@ bool Walk::check_map_value(const Reg& reg, unsigned number, int32_t offset, uint
   if (!write && (spec.flags & BPF_F_WRONLY_PROG) != 0)
     return refuse(fmt::format("read from map forbidden, value_size={} off={} size={}", spec.value_size,
                               reg.offset + offset, bytes));
+  if (!check_bounds(reg, number, offset, bytes, value_size(reg), "map value")) return false;
   const int64_t low = reg.number.r64.smin + reg.offset + offset;
   const int64_t high = reg.number.r64.smax + reg.offset + offset;
-  if (!check_bounds(reg, number, low, high, bytes, value_size(reg), "map value", kBoundAdvice)) return false;
   if (spec.spin_lock >= 0 && low < spec.spin_lock + 4 && high + bytes > spec.spin_lock)
     return refuse("bpf_spin_lock cannot be accessed directly by load/store",
                   "leave the lock's bytes to bpf_spin_lock and bpf_spin_unlock");
@@ -157,8 +159,6 @@ bool Walk::check_pointer(const Reg& reg, unsigned number, int32_t offset, uint32
     return refuse(fmt::format("R{} invalid mem access '{}'", number, to_text(reg)),
                   reg.kind == Kind::record ? "compare the reserved record with NULL first"
                                            : "compare the result of the look-up with NULL first");
-  const int64_t low = reg.number.r64.smin + reg.offset + offset;
-  const int64_t high = reg.number.r64.smax + reg.offset + offset;
   switch (reg.kind) {
     case Kind::context:
       return check_context(reg, number, offset, bytes, write);
@@ -169,10 +169,10 @@ bool Walk::check_pointer(const Reg& reg, unsigned number, int32_t offset, uint32
       return check_map_value(reg, number, offset, bytes, write);
     case Kind::map_key:
       if (write) return refuse(fmt::format("write to change key R{} not allowed", number));
-      return check_bounds(reg, number, low, high, bytes, map(reg).key_size, "map key", kBoundAdvice);
+      return check_bounds(reg, number, offset, bytes, map(reg).key_size, "map key");
     case Kind::record:
     case Kind::memory:
-      return check_bounds(reg, number, low, high, bytes, reg.size, "memory", kBoundAdvice);
+      return check_bounds(reg, number, offset, bytes, reg.size, "memory");
     default:
       return refuse(fmt::format("R{} invalid mem access '{}'", number, reg.is_scalar() ? "scalar" : to_text(reg)),
                     reg.is_scalar()

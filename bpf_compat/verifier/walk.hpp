@@ -89,11 +89,11 @@ class Walk {
   bool load();
   bool store();
   bool atomic();
-  // Whether `bytes` at the pointer may be read or written. `low` and `high` are where it may begin. On success, memory
-  // holds what it is.
+  // Whether `bytes` at `offset` from the pointer may be read or written. Only pointers are bounded: a number's range
+  // may be all 64 bits.
   bool check_pointer(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool write);
-  bool check_bounds(const Reg& reg, unsigned number, int64_t low, int64_t high, uint32_t bytes, uint32_t limit,
-                    std::string_view what, std::string_view advice);
+  bool check_bounds(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, uint32_t limit,
+                    std::string_view what);
   bool check_packet(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool zero);
   bool check_map_value(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool write);
   bool check_context(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool write);

@@ -188,6 +188,22 @@ TEST(VerifierRegisters, HaveToBeWritten) {
   refuses(join({mov(1, 0), call(BPF_FUNC_ktime_get_ns), movr(0, 1), leave()}), "R1 !read_ok");
 }
 
+// However large the number, and wherever the access lies from it
+TEST(VerifierPointers, NumbersAreNone) {
+  const Code unknown{call(BPF_FUNC_ktime_get_ns)};
+  const Code greatest = join({mov(0, -1), alu(BPF_RSH, 0, 1)});
+  const Code least = join({mov(0, 1), alu(BPF_LSH, 0, 63)});
+  const Code halves = join({unknown, alu(BPF_RSH, 0, 1)});
+  const Code negative = join({unknown, alu(BPF_ARSH, 0, 1)});
+  for (const auto& number : {Code{mov(0, 0)}, Code{mov(0, -1)}, unknown, greatest, least, halves, negative})
+    for (const int at : {0, 1, -1, INT16_MAX, INT16_MIN}) {
+      const auto exchange = insn(BPF_STX | BPF_ATOMIC | BPF_DW, 0, 1, static_cast<int16_t>(at), BPF_ADD);
+      for (const auto& access : {load(BPF_B, 1, 0, at), store_imm(BPF_B, 0, at, 1), store(BPF_DW, 0, at, 0)})
+        refuses(join({number, access, kPass}), "invalid mem access 'scalar'");
+      refuses(join({number, mov(1, 1), exchange, kPass}), "invalid mem access 'scalar'");
+    }
+}
+
 TEST(VerifierPointers, NeitherLeakNorCompute) {
   refuses(join({movr(0, 1), leave()}), "leaks addr");
   refuses(join({movr(0, 10), leave()}), "leaks addr");
