@@ -32,7 +32,7 @@ all_at() { [[ $(how_many "$1") == "${#clients[@]}" ]]; }
 reachable() {
   local client
   for client in "${clients[@]}"; do
-    on "client$client" ping -qc 3 -i 0.05 -W 1 10.1.1.1 >/dev/null || fail "client$client does not reach the host"
+    on "client$client" ping -qc 5 -i 0.2 -W 2 10.1.1.1 >/dev/null || fail "client$client does not reach the host"
   done
 }
 received() { ip -n peer -s -j link show "$1" | json "d[0]['stats64']['tx']['packets']"; } # by xbond's member

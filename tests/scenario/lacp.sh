@@ -71,6 +71,22 @@ answered
 same "members that sent" "$(grew "$tx" "$(frames tx)")" "yes yes"
 same "members that received" "$(grew "$rx" "$(frames rx)")" "yes yes"
 
+step "and the host's ARP leaves by one member, or by each with broadcast_neighbor"
+# ask_around LAST...: the host looks for addresses that nobody has
+ask_around() {
+  local last asking=()
+  for last; do ping -c 1 -W 1 "10.1.1.$last" >/dev/null & asking+=($!); done
+  wait "${asking[@]}" || true
+}
+tx=$(frames tx)
+ask_around {100..119}
+matches "members that sent" "$(grew "$tx" "$(frames tx)")" "^(yes no|no yes)$"
+console set bond bond0 broadcast_neighbor on
+tx=$(frames tx)
+ask_around {120..139}
+same "members that sent" "$(grew "$tx" "$(frames tx)")" "yes yes"
+console set bond bond0 broadcast_neighbor off
+
 step "when a link is cut by carrier, the other one takes all"
 peer_carrier 0 down
 within 10 "one member" distributing_are 1

@@ -49,13 +49,13 @@ matches "mode" "$(console set bond bond0 mode balance-rr)" "unable to set option
 same "the bond" "$(console show bond bond0 json)" "$before"
 [[ ! -e /sys/class/net/bond1 ]] || fail "a refused bond has a tap"
 
-step "when the active member leaves under traffic, then the other one carries on and nothing is lost"
+step "when the active member leaves under traffic, then the other one carries on within 60 ms"
 ping -c 100 -i 0.01 -W 1 10.1.1.2 >pings &
 pings=$!
 sleep 0.3
 console remove bond member bond0 net_af_packet0 >/dev/null
 wait "$pings" || fail "$(tail -n 3 pings)"
-matches "pings" "$(cat pings)" " (100|99|98|97) received"
+matches "pings" "$(cat pings)" " (100|9[4-9]) received"
 same "members" "$(members)" net_af_packet1
 same "its own MAC" "$(mac_of net_af_packet0)" "$own0"
 [[ -e /sys/class/net/net_af_packet0 ]] || fail "the port by itself has no tap"
