@@ -322,18 +322,19 @@ xdp::PortCounters Appliance::counters_since_attach(uint16_t port, const Attached
   return it == info.baseline.end() ? raw_counters(port) : subtract(raw_counters(port), it->second);
 }
 
-Appliance::TxCounters Appliance::raw_tx(uint16_t port) const {
+Appliance::TxCounters Appliance::raw_tx(uint16_t member) const {
   TxCounters sum;
   for (const auto& worker : pool_->workers()) {
-    sum.sent += port::read_counter(worker->context().tx[port].sent);
-    sum.dropped += port::read_counter(worker->context().tx[port].dropped);
+    sum.sent += port::read_counter(worker->context().tx[member].sent);
+    sum.dropped += port::read_counter(worker->context().tx[member].dropped);
   }
   return sum;
 }
 
-Appliance::TxCounters Appliance::tx_counters(uint16_t port) const {
-  TxCounters now = raw_tx(port);
-  if (const auto it = cleared_tx_.find(port); it != cleared_tx_.end()) {
+Appliance::TxCounters Appliance::tx_counters(const Device& device) {
+  const uint16_t member = member_id(device);
+  TxCounters now = raw_tx(member);
+  if (const auto it = cleared_tx_.find(member); it != cleared_tx_.end()) {
     now.sent -= it->second.sent;
     now.dropped -= it->second.dropped;
   }
@@ -352,9 +353,11 @@ bool Appliance::has_tap(const Device& device) const {
 void Appliance::clear_stats() {
   for (const auto& port : ports_) {
     cleared_[port->id()] = raw_counters(port->id());
-    cleared_tx_[port->id()] = raw_tx(port->id());
     rte_eth_stats_reset(port->id());
     rte_eth_xstats_reset(port->id());
+  }
+  for (const Device& device : devices_) {
+    cleared_tx_[member_id(device)] = raw_tx(member_id(device));
   }
 }
 

@@ -104,7 +104,8 @@ class Appliance {
   struct TxCounters {
     uint64_t sent = 0, dropped = 0;
   };
-  [[nodiscard]] TxCounters tx_counters(uint16_t port) const;
+  // A port's; of a bond below another one what it had no usable member for.
+  [[nodiscard]] TxCounters tx_counters(const Device& device);
   [[nodiscard]] bool has_tap(const Device& device) const;
   [[nodiscard]] host::Counters host_counters(const Device& device) const;
   void clear_stats();
@@ -119,7 +120,7 @@ class Appliance {
   Status make_bond(const BondOption& option, uint8_t index, uint32_t ifindex, const port::Notice& notice);
   TapRef make_tap(const std::string& name, const port::Mac& mac, uint16_t mtu, const port::Notice& notice);
   [[nodiscard]] xdp::PortCounters raw_counters(uint16_t port) const;
-  [[nodiscard]] TxCounters raw_tx(uint16_t port) const;
+  [[nodiscard]] TxCounters raw_tx(uint16_t member) const;  // bond::member_id()
   bool wait_for_workers(uint64_t token);
   Status feed_host_tables(const bpf::Object& object);
   Status add_port(const Device& bond, const Device& member);

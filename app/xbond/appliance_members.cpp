@@ -91,6 +91,8 @@ Status Appliance::create_bond(const std::string& name, std::span<const std::pair
     return ok;
   }
   devices_.push_back({name, ifindex, nullptr});
+  // The number, and what was counted by it, may be an older bond's
+  cleared_tx_[bond::member_id(*index)] = raw_tx(bond::member_id(*index));
   return {};
 }
 

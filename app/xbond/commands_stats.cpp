@@ -17,7 +17,7 @@ uint64_t total(const xdp::PortCounters& counters) {
 
 void port_json(Appliance& appliance, const Device& device, json::Writer& w) {
   const xdp::PortCounters c = appliance.counters(device.port->id());
-  const Appliance::TxCounters tx = appliance.tx_counters(device.port->id());
+  const Appliance::TxCounters tx = appliance.tx_counters(device);
   w.begin_object().member("port", device.port->id()).member("name", device.name).member("rx", c.rx);
   w.member("tx", tx.sent)
       .member("tx_dropped", tx.dropped)
@@ -55,10 +55,16 @@ std::string stats_json(Appliance& appliance) {
   return w.end_array().end_object().take() + "\n";
 }
 
+// Of a bond below another one: without a usable member it drops its share, no port having a part in it.
+constexpr std::string_view kNoMember = xdp::kDropNames[static_cast<size_t>(xdp::Drop::no_member)];
+
 std::string drops_text(Appliance& appliance) {
   std::string out;
   for (const Device& device : appliance.devices()) {
     if (device.port == nullptr) {
+      if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
+        out += fmt::format("{:<18} {:<18} {}\n", device.name, kNoMember, tx.dropped);
+      }
       continue;
     }
     const xdp::PortCounters c = appliance.counters(device.port->id());
@@ -67,7 +73,7 @@ std::string drops_text(Appliance& appliance) {
         out += fmt::format("{:<18} {:<18} {}\n", device.name, xdp::kDropNames[i], c.drops[i]);
       }
     }
-    if (const auto tx = appliance.tx_counters(device.port->id()); tx.dropped != 0) {
+    if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
       out += fmt::format("{:<18} {:<18} {}\n", device.name, "tx_full", tx.dropped);
     }
   }
@@ -96,7 +102,9 @@ std::string drops_json(Appliance& appliance) {
       for (size_t i = 0; i < c.drops.size(); ++i) {
         w.member(xdp::kDropNames[i], c.drops[i]);
       }
-      w.member("tx_full", appliance.tx_counters(device.port->id()).dropped);
+      w.member("tx_full", appliance.tx_counters(device).dropped);
+    } else {
+      w.member(kNoMember, appliance.tx_counters(device).dropped);
     }
     if (appliance.has_tap(device)) {
       const host::Counters h = appliance.host_counters(device);
@@ -117,7 +125,7 @@ std::string stats_text(Appliance& appliance) {
       continue;
     }
     const xdp::PortCounters c = appliance.counters(device.port->id());
-    const Appliance::TxCounters tx = appliance.tx_counters(device.port->id());
+    const Appliance::TxCounters tx = appliance.tx_counters(device);
     out += fmt::format("{:<18} {:>12} {:>12} {:>10} {:>12} {:>12} {:>12} {:>10}\n", device.name, c.rx, tx.sent,
                        tx.dropped, c.verdicts[XDP_PASS], c.verdicts[XDP_TX], c.verdicts[XDP_DROP], total(c));
   }
