@@ -294,9 +294,10 @@ Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOpti
   return app::Appliance::create(options, [](const std::string& /*line*/) {});
 }
 
-uint64_t drops(const app::Appliance& appliance) {
+uint64_t drops(app::Appliance& appliance) {
   uint64_t sum = 0;
   for (const app::Device& device : appliance.devices()) {
+    sum += appliance.tx_counters(device).dropped;
     if (device.port == nullptr) {
       continue;
     }
@@ -304,7 +305,6 @@ uint64_t drops(const app::Appliance& appliance) {
     for (const uint64_t reason : counters.drops) {
       sum += reason;
     }
-    sum += appliance.tx_counters(device.port->id()).dropped;
   }
   return sum;
 }

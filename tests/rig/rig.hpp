@@ -123,6 +123,6 @@ class Traffic {
 Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOption> bonds, const std::string& object);
 
 // Frames that the appliance dropped, whatever the reason.
-[[nodiscard]] uint64_t drops(const app::Appliance& appliance);
+[[nodiscard]] uint64_t drops(app::Appliance& appliance);
 
 }  // namespace xbond::rig
