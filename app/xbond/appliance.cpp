@@ -282,21 +282,22 @@ void add(xdp::PortCounters& sum, const xdp::PortCounters& counters) {
   }
 }
 
-}  // namespace
-
-xdp::PortCounters subtract(xdp::PortCounters from, const xdp::PortCounters& what) {
-  from.rx -= what.rx;
-  from.runs -= what.runs;
-  from.from_host -= what.from_host;
-  from.slow_protocols -= what.slow_protocols;
-  for (size_t i = 0; i < from.verdicts.size(); ++i) {
-    from.verdicts[i] -= what.verdicts[i];
+xdp::PortCounters subtract(const xdp::PortCounters& from, const xdp::PortCounters& what) {
+  xdp::PortCounters rest = from;
+  rest.rx -= what.rx;
+  rest.runs -= what.runs;
+  rest.from_host -= what.from_host;
+  rest.slow_protocols -= what.slow_protocols;
+  for (size_t i = 0; i < rest.verdicts.size(); ++i) {
+    rest.verdicts[i] -= what.verdicts[i];
   }
-  for (size_t i = 0; i < from.drops.size(); ++i) {
-    from.drops[i] -= what.drops[i];
+  for (size_t i = 0; i < rest.drops.size(); ++i) {
+    rest.drops[i] -= what.drops[i];
   }
-  return from;
+  return rest;
 }
+
+}  // namespace
 
 xdp::PortCounters Appliance::raw_counters(uint16_t port) const {
   xdp::PortCounters sum;
