@@ -155,16 +155,39 @@ TEST(VerifierRanges, NoOffsetLeavesItsBounds) {
   refuses(indexed(join({alu(BPF_AND, 6, 15), alu(BPF_SUB, 6, 1)})), "");
   refuses(indexed(join({alu(BPF_AND, 6, 15), insn(BPF_ALU | BPF_SUB | BPF_K, 6, 0, 0, 1)})), "");
   refuses(indexed(join({alu(BPF_OR, 6, 16), alu(BPF_AND, 6, 31)})), "");
+  const Code negate{insn(BPF_ALU64 | BPF_NEG, 6, 0, 0, 0)};
+  refuses(indexed(join({alu(BPF_AND, 6, 15), negate})), "");
+  accepts(indexed(join({alu(BPF_AND, 6, 15), negate, negate})));
+  refuses(indexed(join({alu(BPF_AND, 6, 15), insn(BPF_ALU | BPF_NEG, 6, 0, 0, 0)})), "");
+  accepts(indexed(join({alu(BPF_AND, 6, 15), alu(BPF_XOR, 6, 9)})));
+  refuses(indexed(join({alu(BPF_AND, 6, 15), alu(BPF_XOR, 6, 16)})), "");
+  refuses(indexed(join({alu(BPF_AND, 6, 15), alu(BPF_XOR, 6, -1)})), "");
+  refuses(indexed(join({alu(BPF_AND, 6, 255), alu(BPF_DIV, 6, 8)})), "");
+  refuses(indexed(join({alu(BPF_AND, 6, 255), alu(BPF_MOD, 6, 17)})), "");
+  // division by zero gives 0, modulo by zero leaves what was there
+  refuses(indexed(join({mov(5, 0), movr(4, 6), alur(BPF_MOD, 4, 5), alu(BPF_RSH, 4, 1), movr(6, 4)})), "");
   // sign extension of the lower half, shift of an unknown count, signed division
   refuses(indexed(join({alu(BPF_LSH, 6, 60), alu(BPF_ARSH, 6, 60)})), "");
   refuses(indexed(join({mov(5, 1), alur(BPF_LSH, 5, 6), movr(6, 5), alu(BPF_AND, 6, 31)})), "");
   refuses(indexed(join({alu(BPF_DIV, 6, 2, 1), jump(BPF_JSLT, 6, 16, 2), kPass})), "");
+  // signed comparisons bound on their side alone
+  accepts(indexed(join({jump(BPF_JSGT, 6, 15, 1), jump(BPF_JSGE, 6, 0, 2), kPass})));
+  refuses(indexed(join({jump(BPF_JSGE, 6, 0, 2), kPass})), "");
   // x != 16 is no bound, nor is what holds of another copy before it changed
   refuses(indexed(join({alu(BPF_AND, 6, 31), jump(BPF_JNE, 6, 16, 2), kPass})), "");
   refuses(indexed(join({movr(5, 6), alu(BPF_ADD, 6, 1), jump(BPF_JLT, 5, 16, 2), kPass})), "");
   accepts(indexed(join({movr(5, 6), jump(BPF_JLT, 5, 16, 2), kPass})));
   // 32-bit moves cut: their copies are not the same number
   refuses(indexed(join({insn(BPF_ALU | BPF_MOV | BPF_X, 5, 6, 0, 0), jump(BPF_JLT, 5, 16, 2), kPass})), "");
+}
+
+// Also of the jump that a program begins with
+TEST(VerifierBranches, BothSidesAreWalked) {
+  for (const bool fault_taken : {false, true}) {
+    const Code fault = join({load(BPF_DW, 0, 10, -8), leave()});
+    refuses(fault_taken ? join({jump(BPF_JEQ, 1, 5, 2), kPass, fault}) : join({jump(BPF_JEQ, 1, 5, 2), fault, kPass}),
+            "invalid read from stack");
+  }
 }
 
 TEST(VerifierStack, HoldsWhatWasWritten) {
