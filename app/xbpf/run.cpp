@@ -37,15 +37,15 @@ class Runner {
 
   // As the kernel's test run, repeated runs see the frame as the one before left it.
   Outcome once(std::span<const std::byte> packet) {
-    TestFrame frame(packet, options_.ifindex, options_.rx_queue);
+    TestFrame frame(packet, program_.takes_fragments(), options_.ifindex, options_.rx_queue);
     Outcome outcome;
     const auto start = std::chrono::steady_clock::now();
     for (uint64_t i = 0; i < options_.repeat; ++i) program_.run_burst({&frame.view(), 1}, &outcome.verdict, 0);
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     outcome.nanoseconds = spent.count() / static_cast<double>(options_.repeat);
-    outcome.output = to_hex(frame.output());
+    last_output_ = frame.output();
+    outcome.output = to_hex(last_output_);
     outcome.redirect = frame.view().redirect;
-    last_output_.assign(frame.output().begin(), frame.output().end());
     const auto faults = program_.faults();
     if (faults.count != faults_) outcome.fault = faults.last;
     faults_ = faults.count;

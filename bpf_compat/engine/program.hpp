@@ -24,6 +24,13 @@ struct RedirectTarget {
   uint32_t flags = 0;        // BPF_F_BROADCAST, BPF_F_EXCLUDE_INGRESS: all interfaces of the map
 };
 
+// A piece of a frame behind its first one (the kernel's skb_frag_t).
+struct XdpFragment {
+  uint8_t* data = nullptr;
+  uint32_t size = 0;  // bytes of the frame
+  uint32_t room = 0;  // bytes behind them that adjust_tail may take
+};
+
 // One frame as a program sees it. Worker-owned; `data` .. `data_end` is the packet, all inside one buffer
 // [hard_start, hard_end). A program may move data, data_end and data_meta (adjust_* helpers); the caller takes the
 // new positions back. data_meta == data where there is no metadata.
@@ -36,6 +43,11 @@ struct XdpFrame {
   uint32_t ingress_ifindex;
   uint32_t rx_queue_index;
   uint32_t egress_ifindex;
+  // What of the frame lies in other buffers, behind data_end: only for programs that take that (takes_fragments).
+  // Programs reach it by helpers; adjust_tail makes the last piece longer or shorter and takes empty ones away.
+  XdpFragment* fragments = nullptr;
+  uint32_t fragment_count = 0;
+  uint32_t fragment_bytes = 0;  // the sum of their sizes
   // Where a helper of the program said that the frame is to go. Holds when the verdict is XDP_REDIRECT.
   RedirectTarget redirect = {};
 };
@@ -88,6 +100,8 @@ class Program {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& section() const { return section_; }
   [[nodiscard]] const std::string& object_name() const { return object_name_; }
+  // Frames in several buffers: section "xdp.frags…" (libbpf gives BPF_F_XDP_HAS_FRAGS for it). Others get them in one.
+  [[nodiscard]] bool takes_fragments() const { return section_.starts_with("xdp.frags"); }
   [[nodiscard]] uint32_t id() const { return id_; }  // unique in the process, from 1
   [[nodiscard]] size_t instructions() const { return instructions_; }
   [[nodiscard]] EngineKind engine() const { return engine_; }           // never automatic

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "bpf_compat/engine/run.hpp"
+#include "bpf_compat/helper/frame_bytes.hpp"
 #include "bpf_compat/helper/helper.hpp"
 
 namespace xbond::bpf {
@@ -76,9 +77,19 @@ uint64_t perf_event_output(Run& run, const uint64_t* r) {
   if ((r[3] & ~(BPF_F_CTXLEN_MASK | BPF_F_INDEX_MASK)) != 0) return result(-EINVAL);
   const auto& frame = *run.frame;
   const uint64_t length = (r[3] & BPF_F_CTXLEN_MASK) >> 32;
-  if (length > static_cast<uint64_t>(frame.data_end - frame.data)) return result(-EFAULT);
-  return result(static_cast<PerfEventMap*>(map->map)->output(run.cpu, r[3] & BPF_F_INDEX_MASK, {data, bytes},
-                                                             std::as_bytes(std::span(frame.data, length))));
+  if (length > frame_length(frame)) return result(-EFAULT);
+  auto* perf = static_cast<PerfEventMap*>(map->map);
+  int error = 0;
+  auto* event = perf->reserve(run.cpu, r[3] & BPF_F_INDEX_MASK, bytes + length, error);
+  if (!event) return result(error);
+  if (bytes != 0) std::memcpy(event, data, bytes);
+  auto* to = event + bytes;
+  for_each_stretch(frame, 0, length, [&](std::span<const uint8_t> part) {
+    std::memcpy(to, part.data(), part.size());
+    to += part.size();
+  });
+  PerfEventMap::commit(event);
+  return 0;
 }
 
 }  // namespace xbond::bpf

@@ -1,8 +1,9 @@
-// Moving a frame's ends within its buffer.
+// Moving a frame's ends within its buffers.
 #include <cerrno>
 #include <cstring>
 
 #include "bpf_compat/engine/run.hpp"
+#include "bpf_compat/helper/frame_bytes.hpp"
 #include "bpf_compat/helper/helper.hpp"
 
 namespace xbond::bpf {
@@ -17,6 +18,33 @@ uint64_t error(int code) {
 
 ptrdiff_t offset_of(const uint64_t* r) {
   return static_cast<int32_t>(r[2]);
+}
+
+// bpf_xdp_frags_increase_tail in net/core/filter.c: only the last piece grows
+int grow_fragments(XdpFrame& frame, ptrdiff_t by) {
+  auto& last = frame.fragments[frame.fragment_count - 1];
+  if (by > ptrdiff_t{last.room}) return -EINVAL;
+  std::memset(last.data + last.size, 0, static_cast<size_t>(by));
+  last.size += static_cast<uint32_t>(by);
+  last.room -= static_cast<uint32_t>(by);
+  frame.fragment_bytes += static_cast<uint32_t>(by);
+  return 0;
+}
+
+// bpf_xdp_frags_shrink_tail
+int shrink_fragments(XdpFrame& frame, ptrdiff_t by) {
+  if (by > static_cast<ptrdiff_t>(frame_length(frame)) - kEthernetHeader) return -EINVAL;
+  while (by > 0 && frame.fragment_count != 0) {
+    auto& last = frame.fragments[frame.fragment_count - 1];
+    const auto taken = std::min(by, ptrdiff_t{last.size});
+    last.size -= static_cast<uint32_t>(taken);
+    last.room += static_cast<uint32_t>(taken);
+    frame.fragment_bytes -= static_cast<uint32_t>(taken);
+    by -= taken;
+    if (last.size == 0) --frame.fragment_count;
+  }
+  frame.data_end -= by;
+  return 0;
 }
 
 }  // namespace
@@ -40,6 +68,9 @@ uint64_t xdp_adjust_tail(Run& run, const uint64_t* r) {
   if (r[1] != run.context()) return run.fail(Fault::helper_context);
   auto& frame = *run.frame;
   const auto offset = offset_of(r);
+  if (frame.fragment_count != 0)
+    return static_cast<uint64_t>(
+        int64_t{offset < 0 ? shrink_fragments(frame, -offset) : grow_fragments(frame, offset)});
   if (offset > frame.hard_end - frame.data_end || frame.data_end - frame.data + offset < kEthernetHeader)
     return error(EINVAL);
   // What lies behind is another frame's

@@ -113,24 +113,31 @@ Result<std::shared_ptr<Map>> PerfEventMap::create(const MapSpec& spec, uint32_t 
 }
 
 // __bpf_perf_event_output in kernel/trace/bpf_trace.c, where each CPU has an event of its own open
-int PerfEventMap::output(uint32_t cpu, uint64_t index, std::span<const std::byte> data,
-                         std::span<const std::byte> packet) noexcept {
+std::byte* PerfEventMap::reserve(uint32_t cpu, uint64_t index, uint64_t bytes, int& error) noexcept {
   if (index == BPF_F_CURRENT_CPU) index = cpu;
-  if (index >= spec().max_entries) return -E2BIG;
-  if (index >= cpus()) return -ENOENT;
-  if (index != cpu) return -EOPNOTSUPP;
-  const auto bytes = sizeof(PerfHead) + data.size() + packet.size();
-  auto* record = bytes <= kPerfRing ? rings_[cpu]->reserve(static_cast<uint32_t>(bytes)) : nullptr;
+  error = 0;
+  if (index >= spec().max_entries)
+    error = -E2BIG;
+  else if (index >= cpus())
+    error = -ENOENT;
+  else if (index != cpu)
+    error = -EOPNOTSUPP;
+  if (error != 0) return nullptr;
+  auto* record = bytes <= kPerfRing - sizeof(PerfHead)
+                     ? rings_[cpu]->reserve(static_cast<uint32_t>(sizeof(PerfHead) + bytes))
+                     : nullptr;
   if (!record) {
     count_lost();
-    return -ENOSPC;
+    error = -ENOSPC;
+    return nullptr;
   }
   const PerfHead head{clock_ns(CLOCK_MONOTONIC), index};
   std::memcpy(record, &head, sizeof(head));
-  if (!data.empty()) std::memcpy(record + sizeof(head), data.data(), data.size());
-  if (!packet.empty()) std::memcpy(record + sizeof(head) + data.size(), packet.data(), packet.size());
-  EventRing::commit(record, false);
-  return 0;
+  return record + sizeof(head);
+}
+
+void PerfEventMap::commit(std::byte* event) noexcept {
+  EventRing::commit(event - sizeof(PerfHead), false);
 }
 
 int PerfEventMap::drain(const std::function<bool(const Event&)>& sink) {

@@ -67,8 +67,10 @@ class PerfEventMap final : public EventMap {
 
   static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus);
 
-  // Worker `cpu` writes a record of two parts at an index (BPF_F_CURRENT_CPU: its own). 0, or the kernel's errno.
-  int output(uint32_t cpu, uint64_t index, std::span<const std::byte> data, std::span<const std::byte> packet) noexcept;
+  // Worker `cpu` writes an event of `bytes` at an index (BPF_F_CURRENT_CPU: its own), then commits it. Null: `error` is
+  // the kernel's errno, negative.
+  std::byte* reserve(uint32_t cpu, uint64_t index, uint64_t bytes, int& error) noexcept;
+  static void commit(std::byte* event) noexcept;
 
   int drain(const std::function<bool(const Event&)>& sink) override;
 

@@ -69,7 +69,7 @@ UniqueFd create_map(const MapSpec& spec, int& error) {
 
 RunResult test_run(int program, std::span<const uint8_t> packet) {
   RunResult result;
-  result.packet.resize(8192);
+  result.packet.resize(1 << 17);
   auto options = options_of<bpf_test_run_opts>();
   options.data_in = packet.data();
   options.data_out = result.packet.data();

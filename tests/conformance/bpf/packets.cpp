@@ -110,7 +110,9 @@ void add_lengths(std::vector<Packet>& all) {
     cut.resize(length);
     all.push_back(cut);
   }
-  for (const size_t length : {60, 64, 128, 255, 256, 1514, 3000}) {
+  // Those above 3520 come in pieces, of a page each
+  for (const size_t length :
+       {60, 64, 128, 255, 256, 1514, 3000, 3520, 3521, 4000, 7615, 7616, 7617, 9014, 20000, 65000}) {
     auto longer = whole;
     longer.resize(length, 0x5a);
     all.push_back(longer);
