@@ -1,5 +1,5 @@
-// Frames in several pieces: what lies behind the first is reached by helpers, and the end moves over pieces. Offsets and
-// lengths come from the frame.
+// Frames in several pieces: what lies behind the first is reached by helpers, and the end moves over pieces. Offsets
+// and lengths come from the frame.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
