@@ -148,7 +148,9 @@ void Traffic::start() {
 
 void Traffic::pause() {
   sending_ = false;
-  for (int i = 0; i < 2000 && received_ < sent_; ++i) {
+  // The round under way may have looked before: the one after it is the first that sends nothing
+  const uint64_t quiet = rounds_ + 2;
+  for (int i = 0; i < 2000 && (rounds_ < quiet || received_ < sent_); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -186,6 +188,7 @@ void Traffic::run() {
     if (partner_ != nullptr) {
       partner_->poll([this](unsigned link, std::span<const uint8_t> frame) { put_on(members_->in(link), frame); });
     }
+    ++rounds_;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
@@ -294,19 +297,26 @@ Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOpti
   return app::Appliance::create(options, [](const std::string& /*line*/) {});
 }
 
-uint64_t drops(app::Appliance& appliance) {
-  uint64_t sum = 0;
+std::string drops(app::Appliance& appliance, std::optional<xdp::Drop> but) {
+  std::string all;
+  const auto add = [&](const app::Device& device, uint64_t count, std::string_view reason) {
+    if (count != 0) {
+      all += fmt::format("{} frames dropped by {}: {}; ", count, device.name, reason);
+    }
+  };
   for (const app::Device& device : appliance.devices()) {
-    sum += appliance.tx_counters(device).dropped;
+    add(device, appliance.tx_counters(device).dropped, device.port == nullptr ? "no_member" : "tx_full");
     if (device.port == nullptr) {
       continue;
     }
     const xdp::PortCounters counters = appliance.counters(device.port->id());
-    for (const uint64_t reason : counters.drops) {
-      sum += reason;
+    for (size_t reason = 0; reason < counters.drops.size(); ++reason) {
+      if (but != static_cast<xdp::Drop>(reason)) {
+        add(device, counters.drops[reason], xdp::kDropNames[reason]);
+      }
     }
   }
-  return sum;
+  return all;
 }
 
 }  // namespace xbond::rig

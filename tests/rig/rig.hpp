@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -107,6 +108,7 @@ class Traffic {
   Mempool pool_;
   std::thread thread_;
   std::atomic<bool> sending_{false}, running_{false};
+  std::atomic<uint64_t> rounds_{0};  // of the thread
   std::atomic<uint64_t> received_{0}, sent_{0};
   unsigned next_flow_ = 0;
   std::array<uint32_t, kFlows> next_sent_{};
@@ -122,7 +124,7 @@ class Traffic {
 // is attached to.
 Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOption> bonds, const std::string& object);
 
-// Frames that the appliance dropped, whatever the reason.
-[[nodiscard]] uint64_t drops(app::Appliance& appliance);
+// Frames that the appliance dropped, by device and reason, but for one reason; empty: none.
+[[nodiscard]] std::string drops(app::Appliance& appliance, std::optional<xdp::Drop> but);
 
 }  // namespace xbond::rig
