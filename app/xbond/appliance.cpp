@@ -358,7 +358,8 @@ void Appliance::clear_stats() {
     rte_eth_xstats_reset(port->id());
   }
   for (const Device& device : devices_) {
-    cleared_tx_[member_id(device)] = raw_tx(member_id(device));
+    const uint16_t member = member_id(device);
+    cleared_tx_[member] = raw_tx(member);
   }
 }
 

@@ -11,10 +11,17 @@
 namespace xbond::xbpf {
 
 class TestFrame {
+  static constexpr size_t kPage = 4096;
+  static constexpr size_t kOwn = 40;  // the kernel's own struct xdp_frame, at the start
+  static constexpr size_t kFront = 256 - kOwn;
+  static constexpr size_t kBack = 320;  // the kernel's struct skb_shared_info
+
  public:
+  static constexpr size_t kOnePiece = kPage - kOwn - kFront - kBack;  // bytes of a packet that are in one piece at most
+
   // In pieces, as the kernel makes them of what is longer than a page holds, or whole, whatever its length.
   TestFrame(std::span<const std::byte> packet, bool pieces, uint32_t ifindex, uint32_t rx_queue) {
-    const auto first = packet.first(pieces ? std::min(packet.size(), kFirst) : packet.size());
+    const auto first = packet.first(pieces ? std::min(packet.size(), kOnePiece) : packet.size());
     buffer_.resize(std::max(kPage - kOwn, kFront + first.size() + kBack));
     auto* data = put(first, buffer_.data() + kFront);
     view_ = {.data = data,
@@ -53,12 +60,6 @@ class TestFrame {
   }
 
  private:
-  static constexpr size_t kPage = 4096;
-  static constexpr size_t kOwn = 40;  // the kernel's own struct xdp_frame, at the start
-  static constexpr size_t kFront = 256 - kOwn;
-  static constexpr size_t kBack = 320;  // the kernel's struct skb_shared_info
-  static constexpr size_t kFirst = kPage - 256 - kBack;
-
   static uint8_t* put(std::span<const std::byte> from, uint8_t* to) {
     std::ranges::transform(from, to, [](std::byte byte) { return static_cast<uint8_t>(byte); });
     return to;

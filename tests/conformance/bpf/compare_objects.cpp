@@ -17,7 +17,6 @@ namespace xbond::bpf::conformance {
 namespace {
 
 constexpr uint32_t kLoopback = 1;
-constexpr size_t kOnePiece = 3520;  // bytes that the kernel's test run gives in one piece
 
 struct OurResult {
   uint32_t verdict;
@@ -42,7 +41,7 @@ class Comparison {
     // Twice: the second time maps hold what the first left
     for (int round = 0; round < 2; ++round)
       for (const auto& packet : packets())
-        if (ours_.takes_fragments() || packet.size() <= kOnePiece) one(packet, number++);
+        if (ours_.takes_fragments() || packet.size() <= xbpf::TestFrame::kOnePiece) one(packet, number++);
     for_each_map(compare_both);
     if (ours_.faults().count != 0)
       differs(tally_, fmt::format("{} runs broke a rule, last: {}", ours_.faults().count, ours_.faults().last));

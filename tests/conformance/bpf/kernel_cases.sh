@@ -6,16 +6,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-sources=(/usr/src/linux-source-*.tar.xz)
-archive=${sources[0]}
-[[ -e $archive ]] || {
-  echo "skipped: no kernel sources in /usr/src (package linux-source-6.1)"
-  exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-top=$(basename "$archive" .tar.xz)
+# shellcheck source=tests/conformance/bpf/kernel_sources.sh
+source "$here/kernel_sources.sh"
 tests=$top/tools/testing/selftests/bpf
 tar xf "$archive" -C "$work" "$tests/verifier" "$tests/test_verifier.c" "$tests/test_btf.h" \
   "$top/tools/include/linux/filter.h"

@@ -6,15 +6,8 @@
 set -euo pipefail
 versions=$1
 shift
-sources=(/usr/src/linux-source-*.tar.xz)
-archive=${sources[0]}
-[[ -e $archive ]] || {
-  echo "skipped: no kernel sources in /usr/src (package linux-source-6.1)"
-  exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-top=$(basename "$archive" .tar.xz)
+# shellcheck source=tests/conformance/bpf/kernel_sources.sh
+source "$(dirname "$0")/kernel_sources.sh"
 tar xf "$archive" -C "$work" "$top/tools/testing/selftests/bpf" "$top/samples/bpf"
 cd "$work"
 mkdir objects headers
@@ -32,10 +25,9 @@ build() {
   local object=objects/${name%.bpf}.$1.o
   compile "$1" "$2" "$object" || return 0
   if grep -q '"xdp_sample.bpf.h"' "$2"; then
-    compile "$1" "$samples/xdp_sample.bpf.c" "$object.sample" &&
-      bpftool gen object "$object.whole" "$object" "$object.sample" 2>/dev/null
-    rm -f "$object" "$object.sample"
-    [[ ! -e $object.whole ]] || mv "$object.whole" "$object"
+    mv "$object" "$object.part"
+    bpftool gen object "$object" "$object.part" "sample.$1.o" 2>/dev/null || rm -f "$object"
+    rm "$object.part"
   fi
 }
 compile() {
@@ -45,6 +37,9 @@ compile() {
 export -f build compile
 export progs samples machine
 mapfile -t wanted < <(grep -lE 'SEC\("\??xdp' "$progs"/progs/*.c "$samples"/*_kern.c "$samples"/*.bpf.c)
+for version in $versions; do
+  compile "$version" "$samples/xdp_sample.bpf.c" "sample.$version.o" || true
+done
 for version in $versions; do printf '%s\0' "${wanted[@]}" | sed "s/[^\x00]\+/$version\x00&/g"; done |
   xargs -0 -n 2 -P 2 bash -c 'build "$@"' build
 built=(objects/*.o)

@@ -4,17 +4,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 8);
-  __type(key, __u32);
-  __type(value, __s64);
-} results SEC(".maps");
-
-static __always_inline void keep(__u32 slot, __s64 result) {
-  __s64* cell = bpf_map_lookup_elem(&results, &slot);
-  if (cell) *cell = *cell * 31 + result;
-}
+#include "results.h"
 
 static __always_inline __u32 word(struct xdp_md* ctx, __u32 at) {
   __u32 value = 0;

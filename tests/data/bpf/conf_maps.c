@@ -3,6 +3,8 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "results.h"
+
 struct value {
   __u32 words[3];
 };
@@ -28,18 +30,6 @@ struct {
   __type(key, __u32);
   __type(value, __u64);
 } constants SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 8);
-  __type(key, __u32);
-  __type(value, __s64);
-} results SEC(".maps");
-
-static __always_inline void keep(__u32 slot, __s64 result) {
-  __s64* cell = bpf_map_lookup_elem(&results, &slot);
-  if (cell) *cell = *cell * 31 + result;
-}
 
 static __always_inline __u32 value_sum(struct value* value) {
   if (!value) return 0x80000000;

@@ -3,17 +3,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 8);
-  __type(key, __u32);
-  __type(value, __s64);
-} results SEC(".maps");
-
-static __always_inline void keep(__u32 slot, __s64 result) {
-  __s64* cell = bpf_map_lookup_elem(&results, &slot);
-  if (cell) *cell = *cell * 31 + result;
-}
+#include "results.h"
 
 // The amount: byte `at` of the frame, as a signed multiple of `unit`.
 static __always_inline int amount(struct xdp_md* ctx, int at, int unit) {

@@ -2,24 +2,14 @@
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 
-#include <random>
-
 #include "bpf_compat/helper/frame_bytes.hpp"
+#include "tests/conformance/bpf/random.hpp"
 #include "tests/unit/bpf/asm.hpp"
 
 namespace xbond::bpf::test {
 namespace {
 
 constexpr uint32_t kRoom = 24;  // behind each piece; the sanitizer guards what lies behind that
-
-class Random {
- public:
-  explicit Random(uint32_t seed) : engine_(seed) {}
-  uint32_t below(uint32_t limit) { return static_cast<uint32_t>(engine_() % limit); }
-
- private:
-  std::mt19937 engine_;
-};
 
 // The same bytes in pieces of the given sizes, each in memory of its own.
 class PiecedFrame {
@@ -69,16 +59,17 @@ Code copy16(uint32_t from, uint32_t to) {
 }
 
 TEST(Fragments, AreOneRowOfBytes) {
-  Random random(5);
+  conformance::Random random(5);
+  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random.below(limit)); };
   for (int round = 0; round < 300; ++round) {
-    std::vector<uint32_t> sizes{14 + random.below(40)};
-    for (uint32_t pieces = 1 + random.below(5); pieces != 0; --pieces) sizes.push_back(1 + random.below(30));
+    std::vector<uint32_t> sizes{14 + below(40)};
+    for (uint32_t pieces = 1 + below(5); pieces != 0; --pieces) sizes.push_back(1 + below(30));
     uint32_t length = 0;
     for (const auto size : sizes) length += size;
     auto flat = Frame::counting(length);
     PiecedFrame frame(flat, sizes);
     for (int step = 0; step < 12; ++step) {
-      const uint32_t from = random.below(length + 2), to = random.below(length + 2);
+      const uint32_t from = below(length + 2), to = below(length + 2);
       const bool fits = from + 16 <= flat.size() && to + 16 <= flat.size();
       EXPECT_EQ(call_with(frame, copy16(from, to)), fits ? 0 : -EINVAL);
       if (fits) {
@@ -93,14 +84,15 @@ TEST(Fragments, AreOneRowOfBytes) {
 
 // Only the last piece grows; what is cut goes from the back, down to an Ethernet header.
 TEST(Fragments, EndMovesOverPieces) {
-  Random random(6);
+  conformance::Random random(6);
+  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random.below(limit)); };
   for (int round = 0; round < 300; ++round) {
-    const std::vector<uint32_t> sizes{14 + random.below(40), 1 + random.below(30), 1 + random.below(30)};
+    const std::vector<uint32_t> sizes{14 + below(40), 1 + below(30), 1 + below(30)};
     auto flat = Frame::counting(sizes[0] + sizes[1] + sizes[2]);
     PiecedFrame frame(flat, sizes);
     auto& view = frame.first.view;
     for (int step = 0; step < 12 && view.fragment_count != 0; ++step) {
-      const int by = static_cast<int>(random.below(40)) - 25;
+      const int by = static_cast<int>(below(40)) - 25;
       const auto wanted = static_cast<ptrdiff_t>(flat.size()) + by;
       const bool allowed =
           by <= 0 ? wanted >= 14 : static_cast<uint32_t>(by) <= view.fragments[view.fragment_count - 1].room;
