@@ -5,7 +5,8 @@
 #   kernel_objects.sh VERSIONS TEST-BINARY [ARGUMENT...]     VERSIONS: "v1 v2 v3", or some of them
 set -euo pipefail
 versions=$1
-shift
+program=$(realpath "$2") # from here: the work is done elsewhere
+shift 2
 # shellcheck source=tests/conformance/bpf/kernel_sources.sh
 source "$(dirname "$0")/kernel_sources.sh"
 tar xf "$archive" -C "$work" "$top/tools/testing/selftests/bpf" "$top/samples/bpf"
@@ -44,4 +45,4 @@ for version in $versions; do printf '%s\0' "${wanted[@]}" | sed "s/[^\x00]\+/$ve
   xargs -0 -n 2 -P 2 bash -c 'build "$@"' build
 built=(objects/*.o)
 echo "sources with XDP programs: ${#wanted[@]}; objects built of them, at $versions: ${#built[@]}"
-"$@" objects
+"$program" "$@" objects
