@@ -188,7 +188,7 @@ void Walk::spread(State& state, const Reg& changed, NodeId other) {
   state.each([&](Reg& reg) {
     if (&reg == &changed || !reg.is_scalar() || reg.id != id) return;
     reg.number = number;
-    reg.node = nodes_.made_of(nodes_.made_of(reg.node, from), other);
+    reg.node = nodes_.changed(reg.node, nodes_.made_of(from, other));
   });
 }
 
@@ -198,7 +198,7 @@ void Walk::settle_null(State& state, uint32_t id, bool is_null) {
     if (!reg.maybe_null || reg.id != id) return;
     if (is_null) {
       reference = reg.reference;
-      reg = Reg::scalar(Number::constant(0), nodes_.made_of(reg.node));
+      reg = Reg::scalar(Number::constant(0), nodes_.changed(reg.node));
       return;
     }
     reg.maybe_null = false;

@@ -90,14 +90,14 @@ void Walk::result(const Call& call) {
 bool Walk::release(uint32_t reference) {
   std::erase(state_.references, reference);
   state_.each([&](Reg& reg) {
-    if (reg.reference == reference) reg = Reg::unknown(nodes_.made_of(0));
+    if (reg.reference == reference) reg = Reg::unknown(nodes_.changed(reg.node));
   });
   return true;
 }
 
 void Walk::void_packet_pointers() {
   state_.each([&](Reg& reg) {
-    if (reg.is_packet() || reg.kind == Kind::packet_end) reg = Reg::unknown(nodes_.made_of(0));
+    if (reg.is_packet() || reg.kind == Kind::packet_end) reg = Reg::unknown(nodes_.changed(reg.node));
   });
 }
 

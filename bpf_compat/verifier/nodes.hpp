@@ -18,7 +18,10 @@ class Nodes {
   Nodes() : nodes_(1) {}
 
   NodeId made_of(NodeId a, NodeId b = 0) { return add({a, b, 0}); }
-  NodeId checkpoint_of(NodeId a) { return add({a, 0, kCheckpoint}); }
+  NodeId checkpoint_of(NodeId a) { return add({a, 0, kSamePlace}); }
+  // Of a value that changes where it lies, without an instruction that reads it: what another's comparison taught of it,
+  // or took from it. Who reads it later has read what lay there before.
+  NodeId changed(NodeId a, NodeId b = 0) { return add({a, b, kSamePlace}); }
 
   [[nodiscard]] bool live(NodeId id) const { return (nodes_[id].flags & kLive) != 0; }
   [[nodiscard]] bool precise(NodeId id) const { return (nodes_[id].flags & kPrecise) != 0; }
@@ -26,7 +29,7 @@ class Nodes {
   void mark_live(NodeId id) {
     while (id != 0 && (nodes_[id].flags & kLive) == 0) {
       nodes_[id].flags |= kLive;
-      if ((nodes_[id].flags & kCheckpoint) == 0) return;
+      if ((nodes_[id].flags & kSamePlace) == 0) return;
       id = nodes_[id].a;
     }
   }
@@ -48,7 +51,7 @@ class Nodes {
  private:
   static constexpr uint32_t kLive = 1;
   static constexpr uint32_t kPrecise = 2;
-  static constexpr uint32_t kCheckpoint = 4;
+  static constexpr uint32_t kSamePlace = 4;  // as `a`
 
   struct Node {
     NodeId a = 0;

@@ -89,12 +89,11 @@ bool Walk::load_stack(const Reg& reg, unsigned number, int32_t offset, uint32_t 
     return std::all_of(from.bytes.begin() + first, from.bytes.begin() + first + bytes,
                        [&](Byte b) { return b == kind; });
   };
+  if (from.spilled != 0) nodes_.mark_live(from.reg.node);
   if (from.spilled != 0 && from.reg.is_pointer() && all(Byte::spill)) {
     if (bytes != 8 || sign) return refuse("corrupted spill memory", "a spilled pointer has to be read whole");
-    nodes_.mark_live(from.reg.node);
     out = from.reg;
   } else if (from.spilled != 0 && first == 0 && bytes <= from.spilled) {
-    nodes_.mark_live(from.reg.node);
     out = from.reg;
     const auto number_read = extended(from.reg.number);
     if (!(number_read == from.reg.number)) {

@@ -1,6 +1,6 @@
 // Made programs by the thousand: most are sound, and none that the verifier accepts breaks a rule.
 //
-//   made_cases [COUNT [SEED]]     default 4000 from seed 4. Exit 1 with the program where one does.
+//   made_cases [COUNT [SEED [FIRST]]]     default 4000 from seed 4, case 0. Exit 1 with the program where one does.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -31,9 +31,10 @@ std::string reason(const std::string& line) {
 int main(int argc, char** argv) {
   const size_t cases = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 4000;
   const size_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 4;
+  const size_t first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
   std::map<std::string, size_t> reasons;
   size_t accepted = 0;
-  for (size_t i = 0; i < cases; ++i) {
+  for (size_t i = first; i < first + cases; ++i) {
     std::mt19937_64 random(seed << 32 | i);
     std::vector<uint8_t> bytes(kProgramBytes + kFrameBytes);
     for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
     std::string why;
     const auto outcome = verify_and_run(object, std::span(bytes).subspan(kProgramBytes), why);
     if (outcome == Verified::broken) {
-      std::printf("%scase %zu of seed %zu was accepted, and then: %s\n", listing(object).c_str(), i, seed, why.c_str());
+      std::printf("%scase %zu of seed %zu was accepted, and then: %s\nmade_cases 1 %zu %zu runs it alone\n",
+                  listing(object).c_str(), i, seed, why.c_str(), seed, i);
       return 1;
     }
     accepted += outcome == Verified::sound;

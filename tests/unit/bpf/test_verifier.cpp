@@ -283,6 +283,47 @@ TEST(VerifierJoins, TypesMayNotBeConfused) {
           "invalid mem access 'scalar'");
 }
 
+// What a way that ended well did not read is free on the next one that meets it: but a value that changes unread, by
+// what is learned or lost elsewhere, was read if it is read afterwards.
+TEST(VerifierJoins, WhatChangesUnreadStillMatters) {
+  struct Meeting {
+    Code sound, broken, behind;
+    const char* why;
+  };
+  const auto fault = join({load(BPF_DW, 0, 10, -16), leave()});
+  const auto found = join({store_imm(BPF_W, 10, -4, 0), movr(2, 10), alu(BPF_ADD, 2, -4), map_pointer(1, 0),
+                           call(BPF_FUNC_map_lookup_elem)});
+  const auto record = join({map_pointer(1, 2), mov(2, 16), mov(3, 0), call(BPF_FUNC_ringbuf_reserve),
+                            jump(BPF_JNE, 0, 0, 2), mov(0, 0), leave(), movr(7, 0)});
+  const auto number = join({call(BPF_FUNC_ktime_get_ns), movr(7, 0)});
+  const Meeting meetings[] = {
+      {join({number, movr(8, 7)}), join({number, mov(8, 92)}),
+       join({jump(BPF_JSGT, 7, -64, 3), jump(BPF_JSLT, 8, 0, 2), fault, kPass}), "invalid read from stack"},
+      {join({found, movr(8, 0)}), join({found, mov(8, 5)}),
+       join({jump(BPF_JNE, 0, 0, 3), jump(BPF_JEQ, 8, 0, 2), fault, kPass}), "invalid read from stack"},
+      {{load(BPF_W, 8, 6, kData)},
+       {mov(7, 0)},
+       join({movr(1, 6), mov(2, 0), call(BPF_FUNC_xdp_adjust_head), movr(0, 8), leave()}),
+       "R8 !read_ok"},
+      {join({record, movr(8, 7)}), record,
+       join({movr(1, 7), mov(2, 0), call(BPF_FUNC_ringbuf_submit), movr(0, 8), leave()}), "R8 !read_ok"},
+      {join({mov(7, 3), store(BPF_DW, 10, -8, 7)}),
+       {store(BPF_DW, 10, -8, 6)},
+       join({load(BPF_B, 0, 10, -7), leave()}),
+       "corrupted spill"},
+  };
+  // The jump's own way is walked last
+  const auto meet = [](const Code& first, const Code& second, const Code& behind) {
+    const auto skip = [](const Code& code) { return static_cast<int>(code.size()); };
+    return join({movr(6, 1), mov(9, 0), mov(9, 1), mov(9, 2), mov(9, 3), call(BPF_FUNC_get_prandom_u32),
+                 jump(BPF_JEQ, 0, 1, skip(first) + 1), first, jump(BPF_JA, 0, 0, skip(second)), second, behind});
+  };
+  for (const auto& [sound, broken, behind, why] : meetings) {
+    accepts(meet(sound, sound, behind));
+    refuses(meet(sound, broken, behind), why);
+  }
+}
+
 TEST(VerifierReferences, AreGivenBackOnce) {
   const auto reserve = join({map_pointer(1, 2), mov(2, 16), mov(3, 0), call(BPF_FUNC_ringbuf_reserve),
                              jump(BPF_JNE, 0, 0, 2), mov(0, 0), leave(), movr(6, 0)});
