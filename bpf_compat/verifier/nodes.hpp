@@ -19,8 +19,8 @@ class Nodes {
 
   NodeId made_of(NodeId a, NodeId b = 0) { return add({a, b, 0}); }
   NodeId checkpoint_of(NodeId a) { return add({a, 0, kSamePlace}); }
-  // Of a value that changes where it lies, without an instruction that reads it: what another's comparison taught of it,
-  // or took from it. Who reads it later has read what lay there before.
+  // Of a value that changes where it lies, without an instruction that reads it: what another's comparison taught of
+  // it, or took from it. Who reads it later has read what lay there before.
   NodeId changed(NodeId a, NodeId b = 0) { return add({a, b, kSamePlace}); }
 
   [[nodiscard]] bool live(NodeId id) const { return (nodes_[id].flags & kLive) != 0; }
