@@ -19,8 +19,9 @@ enum class Memory : uint8_t {
   mixed,      // several of these, or several maps, by the way that a run takes
 };
 
-// One load, store or atomic instruction. `low` and `high` bound where it begins, in bytes from the start of what it
-// points at (packet, metadata: from the pointer's base, of which a variable part may be left out: see `fixed`).
+// One load, store or atomic instruction, or the key that a helper gets. `low` and `high` bound where it begins, in
+// bytes from the start of what it points at (packet, metadata: from the pointer's base, of which a variable part may be
+// left out: see `fixed`).
 struct Access {
   Memory memory = Memory::none;
   bool fixed = true;      // low and high are exact bounds from the start
@@ -30,9 +31,14 @@ struct Access {
   int64_t high = 0;
 };
 
+// The map that a helper's call is about: the object's map index, or one of these.
+inline constexpr int64_t kNoMap = -1;   // none, or never called
+inline constexpr int64_t kAnyMap = -2;  // one or another, by the way that a run takes; or one found in another
+
 struct Facts {
-  std::vector<Access> access;  // by instruction slot
-  std::vector<bool> reached;   // by instruction slot; an instruction that is not is dead
+  std::vector<Access> access;     // by instruction slot
+  std::vector<int64_t> call_map;  // by instruction slot
+  std::vector<bool> reached;      // by instruction slot; an instruction that is not is dead
   // By instruction slot, of conditional jumps: whether a run can take it, and can go past it.
   std::vector<bool> jumps;
   std::vector<bool> passes;

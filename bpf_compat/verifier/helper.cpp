@@ -39,6 +39,7 @@ Walk::Step Walk::helper() {
     if (contract->arguments[i] == Argument::none) continue;
     if (!argument(call, contract->arguments[i], i + 1)) return Step::failed;
   }
+  note_call(call);
   if (call.function >= 0) {
     const auto before = at_;
     if (!begin_callback(number)) return Step::failed;
@@ -49,6 +50,16 @@ Walk::Step Walk::helper() {
   result(call);
   ++at_;
   return Step::next;
+}
+
+void Walk::note_call(const Call& call) {
+  if (call.map < 0) return;
+  const auto& of = reg(static_cast<unsigned>(call.map));
+  auto& noted = report_.facts.call_map[at_];
+  const int64_t map = of.inner ? kAnyMap : int64_t{of.index};
+  noted = noted == kNoMap || noted == map ? map : kAnyMap;
+  for (unsigned i = 0; i < call.contract->arguments.size(); ++i)
+    if (call.contract->arguments[i] == Argument::key) note(reg(i + 1), 0);
 }
 
 void Walk::result(const Call& call) {

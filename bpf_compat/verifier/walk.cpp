@@ -18,6 +18,7 @@ Walk::Walk(std::span<const MapSpec> maps, const ProgramSpec& program, const Flow
   depth_.resize(flow.functions.size(), 0);
   auto& facts = report_.facts;
   facts.access.resize(code_.size());
+  facts.call_map.resize(code_.size(), kNoMap);
   facts.reached.resize(code_.size(), false);
   facts.jumps.resize(code_.size(), false);
   facts.passes.resize(code_.size(), false);

@@ -132,6 +132,7 @@ class Walk {
     int function = -1;
   };
   bool argument(Call& call, Argument kind, unsigned number);
+  void note_call(const Call& call);
   bool map_argument(Call& call, unsigned number);
   bool lock_argument(const Call& call, unsigned number);
   bool memory_argument(const Call& call, unsigned number, uint32_t bytes, bool write, bool zero);

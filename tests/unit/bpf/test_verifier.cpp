@@ -377,6 +377,32 @@ TEST(VerifierConstants, AreFoldedFromReadOnlyData) {
   EXPECT_EQ(report.facts.access[2].map, 3U);
 }
 
+TEST(VerifierFacts, OfCallsSayWhichMapAndWhereTheKeyIs) {
+  const auto call_of = [](const Code& code) {
+    return static_cast<size_t>(std::ranges::find(code, call(BPF_FUNC_map_lookup_elem).code, &bpf_insn::code) -
+                               code.begin());
+  };
+  const auto code = join({store_imm(BPF_W, 10, -12, 0), movr(2, 10), alu(BPF_ADD, 2, -12), map_pointer(1, 0),
+                          call(BPF_FUNC_map_lookup_elem), kPass});
+  auto report = judge(code);
+  ASSERT_FALSE(report.refusal) << report.refusal->line();
+  EXPECT_EQ(report.facts.call_map[call_of(code)], 0);
+  const auto& key = report.facts.access[call_of(code)];
+  EXPECT_EQ(key.memory, verifier::Memory::stack);
+  EXPECT_TRUE(key.own_frame && key.fixed);
+  EXPECT_EQ(key.low, -12);
+  EXPECT_EQ(key.high, -12);
+  // One map or another, one key or another, by the way to the call
+  const auto either = join({load(BPF_W, 6, 1, 12), store_imm(BPF_W, 10, -12, 0), store_imm(BPF_W, 10, -4, 0),
+                            movr(2, 10), map_pointer(1, 0), alu(BPF_ADD, 2, -12), jump(BPF_JEQ, 6, 0, 3),
+                            map_pointer(1, 3), alu(BPF_ADD, 2, 8), call(BPF_FUNC_map_lookup_elem), kPass});
+  report = judge(either);
+  ASSERT_FALSE(report.refusal) << report.refusal->line();
+  EXPECT_EQ(report.facts.call_map[call_of(either)], verifier::kAnyMap);
+  EXPECT_EQ(report.facts.access[call_of(either)].low, -12);
+  EXPECT_EQ(report.facts.access[call_of(either)].high, -4);
+}
+
 TEST(VerifierSpeed, ManyBranchesMeet) {
   Code code = {mov(7, 0)};
   for (int i = 0; i < 1024; ++i)
