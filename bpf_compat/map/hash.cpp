@@ -35,10 +35,7 @@ Result<std::shared_ptr<Map>> HashMap::create(const MapSpec& spec, uint32_t cpus,
 }
 
 uint32_t HashMap::find_slot(const void* key, uint32_t cpu) noexcept {
-  const auto found = parts_.index->find(key, parts_.index->hash(key));
-  if (!found) return kNoSlot;
-  if (lru_) parts_.recency.touch(found.slot(), cpu);
-  return found.slot();
+  return used(parts_.index->find(key, parts_.index->hash(key)), cpu);
 }
 
 void* HashMap::lookup(const void* key, uint32_t cpu) noexcept {

@@ -47,6 +47,11 @@ class HashMap : public Map {
 
   // Worker: the place of a key, kNoSlot when it is not there, and the value in it. Notes the use in LRU maps.
   uint32_t find_slot(const void* key, uint32_t cpu) noexcept;
+  // Likewise, of a key in words (HashIndex::find).
+  template <size_t Words>
+  uint32_t find_slot(const std::array<uint64_t, Words>& key, uint32_t cpu) noexcept {
+    return used(parts_.index->find(key), cpu);
+  }
   [[nodiscard]] std::byte* value(uint32_t slot, uint32_t cpu) const {
     return parts_.values.data() + parts_.plane * cpu + parts_.stride * slot;
   }
@@ -77,6 +82,11 @@ class HashMap : public Map {
     uint32_t cpu;
   };
 
+  uint32_t used(const HashIndex::Found& found, uint32_t cpu) noexcept {
+    if (!found) return kNoSlot;
+    if (lru_) parts_.recency.touch(found.slot(), cpu);
+    return found.slot();
+  }
   int put(const void* key, uint64_t flags, const Source& source, uint32_t owner) noexcept;
   int overwrite(HashIndex::Writer& writer, const HashIndex::Found& found, const void* key, uint64_t hash,
                 const Source& source, uint32_t owner) noexcept;

@@ -12,16 +12,11 @@ namespace {
 constexpr uint64_t kLocked = 1;
 constexpr uint64_t kOneAway = 2;
 constexpr uint64_t kAway = 0xfffffffe;
-constexpr uint64_t kReachShift = 32;
 // Keys a line at most, on average: of seven words, so that few keys lie in other lines than their own
 constexpr uint32_t kFill = 4;
 
 uint64_t word_of(uint64_t hash, uint32_t slot) {
   return hash << 32 | (slot + 1);
-}
-
-bool same_hash(uint64_t word, uint64_t hash) {
-  return word != 0 && word >> 32 == (hash & 0xffffffff);
 }
 
 }  // namespace
@@ -60,22 +55,7 @@ bool HashIndex::equal(uint32_t slot, const void* key) const noexcept {
 }
 
 HashIndex::Found HashIndex::find(const void* key, uint64_t hash) const noexcept {
-  const size_t first = home(hash);
-again:
-  const uint64_t reach = lines_[first].control.load(std::memory_order_acquire) >> kReachShift;
-  for (uint64_t distance = 0; distance <= reach; ++distance) {
-    for (const auto& cell : lines_[(first + distance) & mask_].words) {
-      const uint64_t word = cell.load(std::memory_order_acquire);
-      if (!same_hash(word, hash)) continue;
-      const Found found{&cell, word};
-      const bool match = equal(found.slot(), key);
-      // What was compared may have become another key's since: then the key may be there, in another place
-      if (!found.still()) [[unlikely]]
-        goto again;
-      if (match) return found;
-    }
-  }
-  return {};
+  return search(hash, [&](uint32_t slot) { return equal(slot, key); });
 }
 
 HashIndex::Line& HashIndex::line_of(const Found& found) const noexcept {

@@ -3,6 +3,7 @@
 // is there all the time. Writers of keys with the same home line take that line's lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -42,6 +43,16 @@ class HashIndex {
 
   [[nodiscard]] uint64_t hash(const void* key) const noexcept { return hash_(key, keys_.size); }
   [[nodiscard]] Found find(const void* key, uint64_t hash) const noexcept;
+  // The key in words, the last one filled up with zeros: as many as the keys of this index have.
+  template <size_t Words>
+  [[nodiscard]] Found find(const std::array<uint64_t, Words>& key) const noexcept {
+    return search(hash_.of_words(key, keys_.size), [&](uint32_t slot) {
+      auto* stored = reinterpret_cast<uint64_t*>(keys_.at(slot));
+      for (size_t i = 0; i < Words; ++i)
+        if (std::atomic_ref(stored[i]).load(std::memory_order_relaxed) != key[i]) return false;
+      return true;
+    });
+  }
 
   // Calls for one home line, by the writer that holds its lock.
   class Writer {
@@ -87,6 +98,30 @@ class HashIndex {
     Word words[kWords];
   };
   static_assert(sizeof(Line) == 64);
+
+  static constexpr uint64_t kReachShift = 32;
+
+  static bool same_hash(uint64_t word, uint64_t hash) { return word != 0 && word >> 32 == (hash & 0xffffffff); }
+
+  template <class Equal>
+  [[nodiscard]] Found search(uint64_t hash, Equal&& equal) const noexcept {
+    const size_t first = home(hash);
+  again:
+    const uint64_t reach = lines_[first].control.load(std::memory_order_acquire) >> kReachShift;
+    for (uint64_t distance = 0; distance <= reach; ++distance) {
+      for (const auto& cell : lines_[(first + distance) & mask_].words) {
+        const uint64_t word = cell.load(std::memory_order_acquire);
+        if (!same_hash(word, hash)) continue;
+        const Found found{&cell, word};
+        const bool match = equal(found.slot());
+        // What was compared may have become another key's since: then the key may be there, in another place
+        if (!found.still()) [[unlikely]]
+          goto again;
+        if (match) return found;
+      }
+    }
+    return {};
+  }
 
   HashIndex(Area area, size_t lines, const KeyStore& keys, bool fixed_hash);
   [[nodiscard]] size_t home(uint64_t hash) const noexcept { return (hash >> 32) & mask_; }

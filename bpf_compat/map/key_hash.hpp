@@ -2,6 +2,7 @@
 // or a stranger could put all keys in one place.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,10 +20,22 @@ class KeyHash {
     for (; size > 16; at += 16, size -= 16) state = fold(word(at, 8) ^ second_, word(at + 8, 8) ^ state);
     const uint64_t low = word(at, size < 8 ? size : 8);
     const uint64_t high = size > 8 ? word(at + 8, size - 8) : 0;
-    return fold(fold(low ^ second_, high ^ state), first_);
+    return last(low, high, state);
+  }
+
+  // The same of a key of `size` bytes that stands in words, the last one filled up with zeros.
+  template <size_t Words>
+  [[nodiscard]] uint64_t of_words(const std::array<uint64_t, Words>& key, size_t size) const noexcept {
+    constexpr size_t kLast = (Words - 1) / 2 * 2;
+    uint64_t state = first_ ^ size;
+    for (size_t i = 0; i < kLast; i += 2) state = fold(key[i] ^ second_, key[i + 1] ^ state);
+    return last(key[kLast], kLast + 1 < Words ? key[Words - 1] : 0, state);
   }
 
  private:
+  [[nodiscard]] uint64_t last(uint64_t low, uint64_t high, uint64_t state) const noexcept {
+    return fold(fold(low ^ second_, high ^ state), first_);
+  }
   static uint64_t word(const unsigned char* at, size_t bytes) noexcept {
     uint64_t value = 0;
     if (bytes == 8)
