@@ -4,6 +4,7 @@
 #include "app/xbpf/command.hpp"
 #include "bpf_compat/engine/disassemble.hpp"
 #include "bpf_compat/engine/isa.hpp"
+#include "bpf_compat/engine/listing.hpp"
 #include "bpf_compat/object/object.hpp"
 
 namespace xbond::xbpf {
@@ -29,23 +30,26 @@ int dump(const Words& words) {
   const auto values = parse_words(words, options, {"OBJ", "bytecode|lowered|native"});
   if (!values) return complain(values.error(), kUsage);
   const auto& form = (*values)["bytecode|lowered|native"].as<std::string>();
-  if (form == "lowered" || form == "native")
-    return complain(fail(ENOTSUP, fmt::format("{}: no engine of this build has such code (rte_bpf and llvm are not in "
-                                              "it; the interpreter runs the bytecode)",
-                                              form)));
-  if (form != "bytecode")
+  if (form != "bytecode" && form != "lowered" && form != "native")
     return complain(fail(EINVAL, fmt::format("{}: not one of bytecode, lowered, native", form)), kUsage);
   const auto object = bpf::Object::open((*values)["OBJ"].as<std::string>());
   if (!object) return complain(object.error());
   const auto& name = (*values)["prog"].as<std::string>();
   // Also what can't run may be looked at
-  if (const auto* program = object->find(name)) {
+  const auto* program = object->find(name);
+  if (!program) {
+    const auto selected = object->select(name);
+    if (!selected) return complain(selected.error());
+    program = *selected;
+  }
+  if (form == "bytecode") {
     print_bytecode(*object, *program);
     return kDone;
   }
-  const auto program = object->select(name);
-  if (!program) return complain(program.error());
-  print_bytecode(*object, **program);
+  const auto text =
+      bpf::list_program(*object, *program, form == "native" ? bpf::Listing::native : bpf::Listing::lowered);
+  if (!text) return complain(fail(text.error().code, fmt::format("program {}: {}", program->name, text.error().text)));
+  fmt::print("{}", *text);
   return kDone;
 }
 

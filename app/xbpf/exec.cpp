@@ -38,7 +38,7 @@ Result<uint64_t> execute(const po::variables_map& values) {
   }
   const auto code = read_code();
   if (!code) return code.error();
-  return bpf::execute(*code, memory);
+  return bpf::execute(*code, memory, *engine);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "bpf_compat/engine/interpreter.hpp"
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/helper/helper.hpp"
-#include "bpf_compat/map/ref_array.hpp"
 
 // Labels as values are an extension of both compilers
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -156,14 +155,6 @@ struct Entry {
   std::span<std::byte> stack;  // its frame at the end
   int64_t executed;
 };
-
-// The program that a tail call goes on with; null: the call does nothing (bpf_tail_call in kernel/bpf/core.c).
-const Unit* tail_target(Run& run, const BoundMap& map, uint64_t index) {
-  const auto* program = static_cast<const RefArrayMap*>(map.map)->at(static_cast<uint32_t>(index));
-  if (!program || run.tail_calls >= isa::kMaxTailCalls) return nullptr;
-  ++run.tail_calls;
-  return &static_cast<const InterpreterProgram*>(static_cast<const Program*>(program))->unit();
-}
 
 // NOLINTBEGIN(bugprone-macro-parentheses): names and types can't stand in parentheses
 XBOND_NO_RACE_CHECK uint64_t interpret_from(const Entry& entry, Run& run, uint32_t& fault_at) noexcept {
@@ -406,7 +397,7 @@ tail_call : {
     run.fail(Fault::helper_map);
     goto broken;
   }
-  const auto* target = tail_target(run, *map, r[3]);
+  const auto* target = run.tail_target(*map, r[3]);
   if (!target) NEXT();
   if (depth + target->frames > frames) [[unlikely]] {
     run.fail(Fault::frames);
@@ -484,6 +475,11 @@ uint64_t interpret(const Decoded* code, Run& run, std::span<std::byte> stack, ui
 }
 
 uint64_t Run::call_back(uint64_t function, std::array<uint64_t, 4> arguments, bool& ok) {
+  if (native_call) {
+    const auto r0 = native_call(native, function, arguments);
+    ok = fault == Fault::none;
+    return r0;
+  }
   ok = false;
   const auto here = nested;
   nested.fault_at = kNoEntry;

@@ -18,7 +18,7 @@ inline constexpr int64_t kInstructionBudget = 1'000'000;
 // `fault_at` then which entry broke a rule.
 uint64_t interpret(const Decoded* code, Run& run, std::span<std::byte> stack, uint32_t& fault_at) noexcept;
 
-class InterpreterProgram final : public Program {
+class InterpreterProgram : public Program {
  public:
   // What a tail call runs.
   [[nodiscard]] const Unit& unit() const { return unit_; }
@@ -41,6 +41,13 @@ class InterpreterProgram final : public Program {
   void run_burst(std::span<XdpFrame> frames, uint32_t* verdicts, uint32_t cpu) const noexcept override;
   [[nodiscard]] Faults faults() const override;
   uint64_t drain_trace(const std::function<void(std::string_view)>& sink) const override;
+
+ protected:
+  // Where tail calls enter the machine code that a subclass has. Before the program is known to anyone.
+  void set_native(const void* entry) { unit_.native = entry; }
+  // Of its worker: null where there is no such worker.
+  [[nodiscard]] CpuState* state_of(uint32_t cpu) const { return cpu < state_.size() ? &state_[cpu] : nullptr; }
+  [[nodiscard]] bool own_grace() const { return own_grace_; }
 
  private:
   std::vector<BoundMap> bound_;

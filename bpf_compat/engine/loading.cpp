@@ -5,10 +5,12 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "bpf_compat/engine/check.hpp"
 #include "bpf_compat/engine/decoded.hpp"
 #include "bpf_compat/engine/interpreter.hpp"
+#include "bpf_compat/engine/llvm/program.hpp"
 #include "bpf_compat/map/registry.hpp"
 #include "bpf_compat/verifier/verifier.hpp"
 
@@ -23,6 +25,10 @@ Registry<const Program>& registry() {
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
+}
+
+bool tries_llvm(EngineKind kind) {
+  return kind == EngineKind::llvm || (kind == EngineKind::automatic && llvm::Code::available());
 }
 
 }  // namespace
@@ -47,9 +53,9 @@ Result<std::shared_ptr<Program>> Loading::make(const ProgramSpec& spec, bool use
   if (!spec.refused.empty()) return fail(ENOTSUP, spec.refused);
   const auto shape = check_code(spec.insns);
   if (!shape) return shape.error();
-  if (options_.proven)
-    if (const auto report = verifier::verify(object_, spec); report.refusal)
-      return fail(EACCES, report.refusal->line());
+  std::optional<verifier::Report> report;
+  if (options_.proven || tries_llvm(options_.engine)) report = verifier::verify(object_, spec);
+  if (options_.proven && report->refusal) return fail(EACCES, report->refusal->line());
   InterpreterProgram::Parts parts;
   parts.bound.reserve(maps_.size());
   std::vector<const BoundMap*> by_index;
@@ -64,15 +70,43 @@ Result<std::shared_ptr<Program>> Loading::make(const ProgramSpec& spec, bool use
   parts.name = spec.name;
   parts.section = spec.section;
   parts.object_name = object_.name();
-  if (options_.engine == EngineKind::automatic) parts.why = "rte_bpf, llvm: not in this build";
+  if (options_.engine == EngineKind::automatic)
+    parts.why = llvm::Code::available() ? "rte_bpf: not in this build" : "rte_bpf, llvm: not in this build";
   parts.instructions = spec.insns.size();
   parts.frames = shape->frames;
   parts.cpus = options_.cpus;
   parts.own_grace = options_.grace == nullptr;
   if (user) parts.loading = shared_from_this();
-  auto program = std::make_shared<InterpreterProgram>(std::move(parts));
-  registry().add(program->id(), program);
-  return std::shared_ptr<Program>(std::move(program));
+  auto program = make_by_engine(spec, std::move(parts), by_index, report ? &*report : nullptr);
+  if (!program) return program.error();
+  registry().add((*program)->id(), *program);
+  return program;
+}
+
+Result<std::unique_ptr<llvm::Code>> Loading::compile(const ProgramSpec& spec, const verifier::Facts& facts,
+                                                     std::span<const BoundMap* const> bound, bool entry) const {
+  auto source = llvm::source_of(object_, spec, facts, bound);
+  source.entry = entry;
+  return llvm::Code::compile(source);
+}
+
+// What runs in another one's place is no reason to refuse that one: where llvm can't take it the interpreter does.
+Result<std::shared_ptr<Program>> Loading::make_by_engine(const ProgramSpec& spec, InterpreterProgram::Parts parts,
+                                                         std::span<const BoundMap* const> bound,
+                                                         const verifier::Report* report) {
+  if (tries_llvm(options_.engine)) {
+    Result<std::unique_ptr<llvm::Code>> code = xbond::fail(EACCES, "");
+    if (report->refusal)
+      code.error().text = fmt::format("the verifier refuses it: {}", report->refusal->line());
+    else
+      code = compile(spec, report->facts, bound, !parts.loading);
+    if (code) return llvm::make_program(std::move(parts), std::move(*code));
+    const auto& [error, text] = code.error();
+    if (parts.loading && options_.engine == EngineKind::llvm)
+      return xbond::fail(error, fmt::format("engine llvm can't take it: {}", text));
+    parts.why = fmt::format("{}{}llvm: {}", parts.why, parts.why.empty() ? "" : "; ", text);
+  }
+  return std::shared_ptr<Program>(std::make_shared<InterpreterProgram>(std::move(parts)));
 }
 
 Result<std::shared_ptr<Program>> Loading::sibling(std::string_view name) {

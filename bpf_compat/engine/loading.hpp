@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "bpf_compat/engine/interpreter.hpp"
+#include "bpf_compat/engine/llvm/code.hpp"
 #include "bpf_compat/engine/program.hpp"
 #include "bpf_compat/map/map.hpp"
 #include "bpf_compat/object/object.hpp"
 #include "bpf_compat/result.hpp"
+#include "bpf_compat/verifier/verifier.hpp"
 
 namespace xbond::bpf {
 
@@ -30,6 +33,13 @@ class Loading : public std::enable_shared_from_this<Loading> {
   Status fill();
 
  private:
+  // `entry`: by tail calls.
+  [[nodiscard]] Result<std::unique_ptr<llvm::Code>> compile(const ProgramSpec& spec, const verifier::Facts& facts,
+                                                            std::span<const BoundMap* const> bound, bool entry) const;
+  // `report`: the verifier's; null where the engine asks for none.
+  Result<std::shared_ptr<Program>> make_by_engine(const ProgramSpec& spec, InterpreterProgram::Parts parts,
+                                                  std::span<const BoundMap* const> bound,
+                                                  const verifier::Report* report);
   Result<uint32_t> map_id(const std::string& name) const;
   Status fill(Map& map, std::span<const MapSpec::Ref> refs);
 

@@ -7,6 +7,7 @@
 
 #include "bpf_compat/engine/check.hpp"
 #include "bpf_compat/engine/isa.hpp"
+#include "bpf_compat/engine/llvm/code.hpp"
 #include "bpf_compat/engine/loading.hpp"
 #include "bpf_compat/map/names.hpp"
 
@@ -103,7 +104,10 @@ std::string_view engine_name(EngineKind kind) {
 
 Status engine_available(EngineKind kind) {
   if (kind == EngineKind::automatic || kind == EngineKind::interpreter) return {};
-  return fail(ENOTSUP, fmt::format("engine {} is not in this build; there is interpreter", engine_name(kind)));
+  const bool native = llvm::Code::available();
+  if (kind == EngineKind::llvm && native) return {};
+  return fail(ENOTSUP, fmt::format("engine {} is not in this build; there is {}interpreter", engine_name(kind),
+                                   native ? "llvm and " : ""));
 }
 
 Result<std::shared_ptr<Program>> Program::load(const Object& object, const ProgramSpec& spec,

@@ -2,7 +2,10 @@
 
 #include <atomic>
 
+#include "bpf_compat/engine/interpreter.hpp"
+#include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/map/event_ring.hpp"
+#include "bpf_compat/map/ref_array.hpp"
 #include "bpf_compat/map/spin.hpp"
 
 namespace xbond::bpf {
@@ -23,6 +26,13 @@ bool Run::find_value_in(const BoundMap& map, uint64_t address, size_t bytes, boo
     found(map, pointer(address - within));
   }
   return true;
+}
+
+const Unit* Run::tail_target(const BoundMap& map, uint64_t index) {
+  const auto* program = static_cast<const RefArrayMap*>(map.map)->at(static_cast<uint32_t>(index));
+  if (!program || tail_calls >= isa::kMaxTailCalls) return nullptr;
+  ++tail_calls;
+  return &static_cast<const InterpreterProgram*>(static_cast<const Program*>(program))->unit();
 }
 
 bool Run::end_record(uint64_t address, bool discard) {

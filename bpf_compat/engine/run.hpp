@@ -29,13 +29,14 @@ struct Region {
 
 struct Decoded;
 
-// A program's code as the interpreter runs it, and the maps that it may name. Owned by the Program.
+// A program's code as engines run it, and the maps that it may name. Owned by the Program.
 struct Unit {
   const Decoded* code = nullptr;
   std::span<const BoundMap> maps;
   std::span<const uint32_t> origin;     // the instruction of each entry
   std::span<const uint32_t> callbacks;  // entries that a program may give as functions, ascending
   uint32_t frames = 1;                  // most stack frames in use at once
+  const void* native = nullptr;         // where a tail call enters its machine code; null: it has none
 };
 
 class Run {
@@ -49,6 +50,7 @@ class Run {
     inner_count_ = 0;
     use(&from);
   }
+  [[nodiscard]] std::span<const BoundMap> maps() const { return maps_; }
   void use(const Unit* of) {
     if (!of) return;
     unit = of;
@@ -135,6 +137,9 @@ class Run {
   // knows as one that calls back. Returns its r0; false in `ok` when it broke a rule (`fault` says which).
   uint64_t call_back(uint64_t function, std::array<uint64_t, 4> arguments, bool& ok);
 
+  // The program that a tail call goes on with; null: the call does nothing (bpf_tail_call in kernel/bpf/core.c).
+  const Unit* tail_target(const BoundMap& map, uint64_t index);
+
   CpuState& state;
   uint32_t cpu;
   XdpFrame* frame = nullptr;
@@ -144,6 +149,9 @@ class Run {
   Fault fault = Fault::none;
   const Unit* unit = nullptr;  // whose code runs; null outside a Program
   uint32_t tail_calls = 0;
+  // Calls a function of machine code, while such code runs: what call_back() does then. Null: the interpreter runs.
+  uint64_t (*native_call)(void* native, uint64_t function, const std::array<uint64_t, 4>& arguments) = nullptr;
+  void* native = nullptr;
   // Where the interpreter stands while a helper calls back
   struct {
     const Decoded* code = nullptr;
@@ -181,7 +189,7 @@ class Run {
   std::span<const BoundMap> maps_;
   std::array<const BoundMap*, kInner> inner_;
   size_t inner_count_ = 0;
-  std::array<Region, 8> records_;
+  std::array<Region, 8> records_;  // the first record_count_
   size_t record_count_ = 0;
   uint64_t held_lock_ = 0;
   size_t packet_inner_ = 0;

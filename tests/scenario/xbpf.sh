@@ -78,10 +78,41 @@ matches "complaint" "$(cat err)" "instruction 0: read outside"
 step "dump shows the code in the kernel's words; what this build does not have it says"
 gives 0 dump "$objects/xdp_core.o" --prog core bytecode
 same "the context's field, relocated" "$(head -n 1 out)" "   0: (61) r1 = *(u32 *)(r1 +16)"
-gives 1 dump "$objects/xdp_core.o" --prog core native
-same "lines of complaint" "$(wc -l <err)" 1
 gives 0 engines
 matches "engines" "$(cat out)" "interpreter"
+if grep -qx llvm out; then
+  gives 0 dump "$objects/xdp_core.o" --prog core lowered
+  matches "intermediate code" "$(cat out)" "define void @burst"
+  gives 0 dump "$objects/xdp_core.o" --prog core native
+  matches "assembly" "$(cat out)" "burst:"
+  gives 1 dump "$objects/xdp_oob.o" native
+  matches "complaint" "$(cat err)" "the verifier refuses it: instruction 2"
+else
+  gives 1 dump "$objects/xdp_core.o" --prog core native
+fi
+gives 1 dump "$objects/xdp_oob.o" native
+same "lines of complaint" "$(wc -l <err)" 1
+
+step "an engine asked for by name runs the program, or refuses it with one line"
+add='7110000000000000 7111010000000000 0f10000000000000 9500000000000000'
+same "interpreter" "$(tool exec '01 ff' --engine interpreter <<<"$add")" 100
+gives 1 run "$objects/xdp_count.o" --data-in frame --engine rte_bpf
+same "lines of complaint" "$(wc -l <err)" 1
+if tool engines | grep -qx llvm; then
+  same "llvm" "$(tool exec '01 ff' --engine llvm <<<"$add")" 100
+  gives 1 exec 0102 --engine llvm <<<'7910010000000000 9500000000000000'
+  matches "complaint" "$(cat err)" "instruction 0: invalid access to map value"
+  gives 0 run "$objects/xdp_count.o" --data-in frame --engine llvm
+  same "engine" "$(json 'd["engine"]' <out)" llvm
+  gives 0 run "$objects/xdp_oob.o" --data-in frame
+  matches "why not llvm" "$(json 'd["why_engine"]' <out)" "llvm: the verifier refuses it: instruction 2"
+  gives 1 run "$objects/xdp_oob.o" --data-in frame --engine llvm
+  matches "complaint" "$(cat err)" "engine llvm can't take it: the verifier refuses it: instruction 2"
+else
+  gives 1 exec '01 ff' --engine llvm <<<"$add"
+  matches "complaint" "$(cat err)" "engine llvm is not in this build"
+fi
+same "lines of complaint" "$(wc -l <err)" 1
 
 step "wrong words are one line and status 2"
 for words in "frobnicate" "run $objects/xdp_pass.o" "run $objects/xdp_pass.o --data-in frame --repeat 0" \

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -79,13 +80,27 @@ struct Outcome {
   std::string fault;  // empty: none
 };
 
+// Those of this build.
+inline std::vector<EngineKind> engines() {
+  std::vector<EngineKind> all = {EngineKind::rte_bpf, EngineKind::llvm, EngineKind::interpreter};
+  std::erase_if(all, [](EngineKind kind) { return !engine_available(kind); });
+  return all;
+}
+
+// What runs a test that names no engine: the suites run once by each.
+inline EngineKind usual_engine() {
+  const auto* name = std::getenv("XBOND_TEST_ENGINE");
+  const auto engine = parse_engine(name ? name : "interpreter");
+  return engine ? *engine : EngineKind::interpreter;
+}
+
 // A program and what it runs on.
 class Bench {
  public:
-  explicit Bench(Code code, std::vector<MapSpec> maps = {}, uint32_t cpus = 2) {
+  explicit Bench(Code code, std::vector<MapSpec> maps = {}, uint32_t cpus = 2, EngineKind engine = usual_engine()) {
     ProgramSpec spec{.name = "test", .section = "xdp", .insns = std::move(code)};
     const auto object = Object::of("test.o", std::move(maps), {spec});
-    auto loaded = Program::load(object, object.programs().front(), {.engine = EngineKind::automatic, .cpus = cpus});
+    auto loaded = Program::load(object, object.programs().front(), {.engine = engine, .cpus = cpus});
     if (loaded)
       program = *loaded;
     else

@@ -1,5 +1,5 @@
-// Every arithmetic and jump instruction over edge values, against a model written from the kernel's documentation
-// (Documentation/bpf/standardization) and not from the interpreter.
+// Every arithmetic and jump instruction over edge values, in each engine, against a model written from the kernel's
+// documentation (Documentation/bpf/standardization) and not from the interpreter.
 #include "tests/unit/bpf/asm.hpp"
 
 namespace xbond::bpf::test {
@@ -74,10 +74,10 @@ uint64_t model(int op, bool sign, uint64_t a, uint64_t b, bool narrow) {
 // Runs `middle` with r1 = a, r2 = b and gives r1 afterwards, all 64 bits: through the map, as verdicts have 32.
 class Calculator {
  public:
-  explicit Calculator(const Code& middle)
+  Calculator(EngineKind engine, const Code& middle)
       : bench_(join({movr(6, 1), map_value(7, 0, 0), load(BPF_DW, 1, 7, 0), load(BPF_DW, 2, 7, 8), middle,
                      store(BPF_DW, 7, 16, 1), mov(0, XDP_PASS), leave()}),
-               {array_spec("cells", 24, 1)}) {}
+               {array_spec("cells", 24, 1)}, 2, engine) {}
 
   uint64_t operator()(uint64_t a, uint64_t b) {
     std::array<uint64_t, 3> cells{a, b, 0xdeadbeefdeadbeef};
@@ -108,12 +108,16 @@ constexpr std::array kAlu = {AluCase{"add", BPF_ADD, 0},   AluCase{"sub", BPF_SU
                              AluCase{"xor", BPF_XOR, 0},   AluCase{"lsh", BPF_LSH, 0}, AluCase{"rsh", BPF_RSH, 0},
                              AluCase{"arsh", BPF_ARSH, 0}, AluCase{"mov", BPF_MOV, 0}};
 
-class Alu : public testing::TestWithParam<AluCase> {};
+class Alu : public testing::TestWithParam<std::tuple<EngineKind, AluCase>> {};
+
+std::string name_of(const testing::TestParamInfo<Alu::ParamType>& info) {
+  return std::string(engine_name(std::get<0>(info.param))) + "_" + std::get<1>(info.param).name;
+}
 
 TEST_P(Alu, RegistersGiveTheModelsValue) {
+  const auto& [engine, c] = GetParam();
   for (const bool narrow : {false, true}) {
-    const auto& c = GetParam();
-    Calculator run({insn((narrow ? BPF_ALU : BPF_ALU64) | c.op | BPF_X, 1, 2, c.off, 0)});
+    Calculator run(engine, {insn((narrow ? BPF_ALU : BPF_ALU64) | c.op | BPF_X, 1, 2, c.off, 0)});
     for (const auto a : kValues)
       for (const auto b : kValues)
         EXPECT_EQ(run(a, b), model(c.op, c.off == 1, a, b, narrow))
@@ -122,13 +126,13 @@ TEST_P(Alu, RegistersGiveTheModelsValue) {
 }
 
 TEST_P(Alu, ConstantsGiveTheModelsValue) {
-  const auto& c = GetParam();
+  const auto& [engine, c] = GetParam();
   const bool shift = c.op == BPF_LSH || c.op == BPF_RSH || c.op == BPF_ARSH;
   const bool division = c.op == BPF_DIV || c.op == BPF_MOD;
   for (const bool narrow : {false, true}) {
     for (const int32_t k : {0, 1, 2, 7, 31, 63, -1, INT32_MIN, INT32_MAX}) {
       if ((shift && (k < 0 || k > (narrow ? 31 : 63))) || (division && k == 0)) continue;
-      Calculator run({insn((narrow ? BPF_ALU : BPF_ALU64) | c.op | BPF_K, 1, 0, c.off, k)});
+      Calculator run(engine, {insn((narrow ? BPF_ALU : BPF_ALU64) | c.op | BPF_K, 1, 0, c.off, k)});
       for (const auto a : kValues)
         EXPECT_EQ(run(a, 0), model(c.op, c.off == 1, a, static_cast<uint64_t>(int64_t{k}), narrow))
             << c.name << (narrow ? "32 " : "64 ") << std::hex << a << ", constant " << k;
@@ -136,23 +140,27 @@ TEST_P(Alu, ConstantsGiveTheModelsValue) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Alu, testing::ValuesIn(kAlu), [](const auto& c) { return std::string(c.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Alu, testing::Combine(testing::ValuesIn(engines()), testing::ValuesIn(kAlu)), name_of);
 
-TEST(AluEdges, LeastNumberByMinusOne) {
-  Calculator div64({insn(BPF_ALU64 | BPF_DIV | BPF_X, 1, 2, 1, 0)});
-  Calculator mod64({insn(BPF_ALU64 | BPF_MOD | BPF_X, 1, 2, 1, 0)});
-  Calculator div32({insn(BPF_ALU | BPF_DIV | BPF_X, 1, 2, 1, 0)});
-  Calculator mod32({insn(BPF_ALU | BPF_MOD | BPF_X, 1, 2, 1, 0)});
+class Engine : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(All, Engine, testing::ValuesIn(engines()),
+                         [](const auto& of) { return std::string(engine_name(of.param)); });
+
+TEST_P(Engine, LeastNumberByMinusOne) {
+  Calculator div64(GetParam(), {insn(BPF_ALU64 | BPF_DIV | BPF_X, 1, 2, 1, 0)});
+  Calculator mod64(GetParam(), {insn(BPF_ALU64 | BPF_MOD | BPF_X, 1, 2, 1, 0)});
+  Calculator div32(GetParam(), {insn(BPF_ALU | BPF_DIV | BPF_X, 1, 2, 1, 0)});
+  Calculator mod32(GetParam(), {insn(BPF_ALU | BPF_MOD | BPF_X, 1, 2, 1, 0)});
   EXPECT_EQ(div64(0x8000000000000000, ~uint64_t{0}), 0x8000000000000000);
   EXPECT_EQ(mod64(0x8000000000000000, ~uint64_t{0}), 0U);
   EXPECT_EQ(div32(0x80000000, 0xffffffff), 0x80000000U);
   EXPECT_EQ(mod32(0x80000000, 0xffffffff), 0U);
 }
 
-TEST(AluEdges, NegateSwapAndExtend) {
+TEST_P(Engine, NegatesSwapsAndExtends) {
   const auto one = [](int code, int off, int64_t imm, uint64_t a) {
     const bool reg = (code & BPF_X) != 0 && BPF_OP(code) == BPF_MOV;
-    return Calculator({insn(code, 1, reg ? 2 : 0, off, imm)})(reg ? 0 : a, reg ? a : 0);
+    return Calculator(GetParam(), {insn(code, 1, reg ? 2 : 0, off, imm)})(reg ? 0 : a, reg ? a : 0);
   };
   constexpr uint64_t kX = 0x0123456789abcdef;
   EXPECT_EQ(one(BPF_ALU64 | BPF_NEG, 0, 0, 1), ~uint64_t{0});
@@ -209,17 +217,17 @@ bool jump_model(int op, uint64_t a, uint64_t b, bool narrow) {
 constexpr std::array kJumps = {BPF_JEQ,  BPF_JNE,  BPF_JGT,  BPF_JGE,  BPF_JLT, BPF_JLE,
                                BPF_JSET, BPF_JSGT, BPF_JSGE, BPF_JSLT, BPF_JSLE};
 
-TEST(Jumps, GoWhereTheModelGoes) {
+TEST_P(Engine, JumpsWhereTheModelGoes) {
   for (const auto op : kJumps) {
     for (const bool narrow : {false, true}) {
       const int cls = narrow ? BPF_JMP32 : BPF_JMP;
-      Calculator by_register({mov(3, 1), insn(cls | op | BPF_X, 1, 2, 1, 0), mov(3, 0), movr(1, 3)});
+      Calculator by_register(GetParam(), {mov(3, 1), insn(cls | op | BPF_X, 1, 2, 1, 0), mov(3, 0), movr(1, 3)});
       for (const auto a : kValues)
         for (const auto b : kValues)
           EXPECT_EQ(by_register(a, b), jump_model(op, a, b, narrow))
               << op << " " << narrow << std::hex << a << " " << b;
       for (const int32_t k : {0, 1, -1, 63, INT32_MIN, INT32_MAX}) {
-        Calculator by_constant({mov(3, 1), insn(cls | op | BPF_K, 1, 0, 1, k), mov(3, 0), movr(1, 3)});
+        Calculator by_constant(GetParam(), {mov(3, 1), insn(cls | op | BPF_K, 1, 0, 1, k), mov(3, 0), movr(1, 3)});
         for (const auto a : kValues)
           EXPECT_EQ(by_constant(a, 0), jump_model(op, a, static_cast<uint64_t>(int64_t{k}), narrow))
               << op << " " << narrow << std::hex << a << " constant " << k;
@@ -228,11 +236,13 @@ TEST(Jumps, GoWhereTheModelGoes) {
   }
 }
 
-TEST(Jumps, LongFormAndWideConstantsBetween) {
-  // A jump over a 64-bit constant counts its two slots
-  Bench over(join({mov(0, XDP_DROP), insn(BPF_JMP32 | BPF_JA, 0, 0, 0, 3), wide(0, 5), mov(0, 6), leave()}));
+TEST_P(Engine, LongFormAndWideConstantsBetween) {
+  // A jump over a 64-bit constant counts its two slots. Some way leads to each instruction, as verifiers ask
+  Bench over(join({mov(0, XDP_DROP), jump(BPF_JEQ, 0, 99, 1), insn(BPF_JMP32 | BPF_JA, 0, 0, 0, 3), wide(0, 5),
+                   mov(0, 6), leave()}),
+             {}, 1, GetParam());
   EXPECT_EQ(over.run().verdict, XDP_DROP);
-  Bench wide_value(join({wide(1, 0x1122334455667788), alu(BPF_RSH, 1, 32), movr(0, 1), leave()}));
+  Bench wide_value(join({wide(1, 0x1122334455667788), alu(BPF_RSH, 1, 32), movr(0, 1), leave()}), {}, 1, GetParam());
   EXPECT_EQ(wide_value.run().verdict, 0x11223344U);
 }
 
