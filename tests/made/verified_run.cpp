@@ -3,8 +3,8 @@
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/engine/program.hpp"
 #include "bpf_compat/verifier/verifier.hpp"
-#include "tests/made/choices.hpp"
 #include "tests/made/instructions.hpp"
+#include "tests/made/made_frame.hpp"
 
 namespace xbond::bpf::test {
 
@@ -12,8 +12,6 @@ namespace {
 
 // The walk of one made program ends soon, or it has too many ways to be worth the time
 constexpr uint64_t kBudget = 50'000;
-constexpr size_t kFront = 216;
-constexpr size_t kBuffer = 640;
 
 // The same program, but that instructions which no run may reach break a rule
 Object with_traps(const Object& object, const verifier::Facts& facts) {
@@ -32,15 +30,6 @@ Object with_traps(const Object& object, const verifier::Facts& facts) {
   return Object::of("trapped", {object.maps().begin(), object.maps().end()}, {spec});
 }
 
-// Lengths and contents by turns: zeros, ones, signs, what `bytes` says, each with the others between
-void fill(std::span<uint8_t> packet, Choices& choose, unsigned turn) {
-  for (auto& byte : packet) {
-    static constexpr uint8_t kEdges[] = {0x00, 0xff, 0x7f, 0x80, 0x01};
-    const bool any = turn % 3 == 0 || choose.one_in(4);
-    byte = any ? choose.byte() : kEdges[(turn + choose.below(2)) % std::size(kEdges)];
-  }
-}
-
 }  // namespace
 
 Verified verify_and_run(const Object& object, std::span<const uint8_t> bytes, std::string& why) {
@@ -57,14 +46,9 @@ Verified verify_and_run(const Object& object, std::span<const uint8_t> bytes, st
     return Verified::broken;
   }
   for (unsigned turn = 0; turn < 12; ++turn) {
-    Choices choose(bytes.subspan(std::min<size_t>(turn * 3, bytes.size())));
-    std::vector<uint8_t> buffer(kBuffer, 0x5a);
-    auto* data = buffer.data() + kFront;
-    const size_t length = 14 + turn * 9 + choose.below(9);
-    fill({data, length}, choose, turn);
-    XdpFrame frame{data, data + length, data, buffer.data(), buffer.data() + buffer.size(), 1, 0, 0};
+    MadeFrame frame(bytes, turn);
     uint32_t verdict = 0;
-    (*program)->run_burst({&frame, 1}, &verdict, 1);
+    (*program)->run_burst({&frame.view(), 1}, &verdict, 1);
   }
   if ((*program)->faults().count == 0) return Verified::sound;
   why = (*program)->faults().last;
