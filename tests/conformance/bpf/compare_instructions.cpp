@@ -29,12 +29,12 @@ std::vector<uint8_t> operands() {
 // One comparison: load both, run both on `packet`, compare all.
 class Side {
  public:
-  explicit Side(uint32_t cpu) : cpu_(cpu) {}
+  Side(EngineKind engine, uint32_t cpu) : engine_(engine), cpu_(cpu) {}
 
   void compare(Tally& tally, const std::string& name, const Code& code, const std::vector<uint8_t>& packet) const {
     std::string why;
     const auto kernel = load_program(code, why);
-    Bench ours(code, {}, cpu_ + 1);
+    Bench ours(code, {}, cpu_ + 1, engine_);
     ++tally.programs;
     if (!ours.program) return differs(tally, fmt::format("{}: ours refuses: {}", name, ours.error.text));
     if (!kernel) return differs(tally, fmt::format("{}: the kernel refuses: {}", name, why));
@@ -60,6 +60,7 @@ class Side {
   }
 
  private:
+  EngineKind engine_;
   uint32_t cpu_;
 };
 
@@ -255,17 +256,19 @@ void compare_random(Tally& tally, const Side& side) {
 
 // Versions of the instruction set that the kernel lacks are left out, and said so.
 void compare_instructions(std::vector<Tally>& table, uint32_t cpu) {
-  const Side side(cpu);
-  const auto part = [&](std::string name, auto&& compare) {
-    Tally tally{.name = std::move(name)};
-    compare(tally, side);
-    if (!has_v4()) tally.note = "without instruction set v4, which this kernel lacks";
-    table.push_back(tally);
-  };
-  part("instructions: arithmetic", compare_alu);
-  part("instructions: jumps", compare_jumps);
-  part("instructions: memory", compare_memory);
-  if (has_v4()) part("instructions: random", compare_random);
+  for (const auto engine : engines()) {
+    const Side side(engine, cpu);
+    const auto part = [&](std::string_view what, auto&& compare) {
+      Tally tally{.name = fmt::format("{}: {}", engine_name(engine), what)};
+      compare(tally, side);
+      if (!has_v4()) tally.note = "without instruction set v4, which this kernel lacks";
+      table.push_back(tally);
+    };
+    part("arithmetic", compare_alu);
+    part("jumps", compare_jumps);
+    part("memory", compare_memory);
+    if (has_v4()) part("random instructions", compare_random);
+  }
 }
 
 }  // namespace xbond::bpf::conformance

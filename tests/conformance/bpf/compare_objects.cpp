@@ -12,6 +12,7 @@
 #include "tests/conformance/bpf/map_pair.hpp"
 #include "tests/conformance/bpf/packets.hpp"
 #include "tests/conformance/bpf/parts.hpp"
+#include "tests/unit/bpf/asm.hpp"
 
 namespace xbond::bpf::conformance {
 namespace {
@@ -84,12 +85,15 @@ std::optional<std::string> too_new(const std::string& name) {
 }
 
 struct Row {
-  std::string object, program, kernel, opens, equal, note;
+  std::string object, program, kernel, opens;
+  std::vector<std::string> equal;  // by engine
+  std::string note;
 };
 
 void print(const Row& row) {
-  fmt::print("{:<26} {:<24} {:<8} {:<6} {:<6} {}\n", row.object, row.program, row.kernel, row.opens, row.equal,
-             row.note);
+  fmt::print("{:<26} {:<24} {:<8} {:<6}", row.object, row.program, row.kernel, row.opens);
+  for (size_t i = 0; i < test::engines().size(); ++i) fmt::print(" {:<12}", i < row.equal.size() ? row.equal[i] : "");
+  fmt::print(" {}\n", row.note);
 }
 
 class Objects {
@@ -103,42 +107,56 @@ class Objects {
       // Whatever libbpf opens has to open here
       const ObjectHandle theirs(bpf_object__open_file(path.c_str(), nullptr));
       if (theirs && object.error().code != ENOTSUP) ++sum_.differences;
-      return print({file, "", theirs ? "opens" : "no", "no", "", object.error().text});
+      return print({file, "", theirs ? "opens" : "no", "no", {}, object.error().text});
     }
     for (const auto list : {object->programs(), object->untyped()})
       for (const auto& spec : list) program(path, file, *object, spec);
   }
 
  private:
-  void program(const std::string& path, const std::string& file, const Object& object, const ProgramSpec& spec) {
-    Row row{file, spec.name, "yes", "yes", "", ""};
+  static KernelObject in_kernel(const std::string& path, const Object& object, const ProgramSpec& spec, Row& row) {
     std::string why;
     auto kernel = KernelObject::by_libbpf(path, spec.name, why);
-    if (!kernel.valid()) {
-      std::string also;
-      kernel = KernelObject::by_instructions(object, spec, also);
-      row.kernel = kernel.valid() ? "as read" : "no";
-      row.note = kernel.valid() ? why : fmt::format("{}; {}", why, also);
-    }
-    const auto ours = Program::load(object, spec, {.cpus = cpus()});
-    if (!ours) {
-      row.opens = "no";
-      const auto& text = ours.error().text;
-      row.note = text.substr(std::min(text.find("program "), text.size()));
-      // What later versions will take, or what has no meaning here; anything else is a difference
-      if (kernel.valid() && ours.error().code != ENOTSUP) ++sum_.differences;
-    }
+    if (kernel.valid()) return kernel;
+    std::string also;
+    kernel = KernelObject::by_instructions(object, spec, also);
+    row.kernel = kernel.valid() ? "as read" : "no";
+    row.note = kernel.valid() ? why : fmt::format("{}; {}", why, also);
+    return kernel;
+  }
+
+  void program(const std::string& path, const std::string& file, const Object& object, const ProgramSpec& spec) {
+    Row row{file, spec.name, "yes", "yes", {}, ""};
     ++sum_.programs;
-    if (const auto too = too_new(file)) {
-      row.note = *too;
-    } else if (kernel.valid() && ours) {
-      Tally tally{.name = fmt::format("{}: {}", file, spec.name)};
-      Comparison(tally, kernel, **ours, cpu_).run();
-      row.equal = tally.differences == 0 ? "yes" : "NO";
-      sum_.runs += tally.runs;
-      sum_.differences += tally.differences;
+    const auto too = too_new(file);
+    for (const auto engine : test::engines()) {
+      // The kernel's maps too begin anew
+      const auto kernel = in_kernel(path, object, spec, row);
+      const auto ours = Program::load(object, spec, {.engine = engine, .cpus = cpus()});
+      if (too)
+        row.note = *too;
+      else if (!ours)
+        refused(row, engine, kernel.valid(), ours.error());
+      else if (kernel.valid())
+        compared(row, kernel, **ours);
     }
     print(row);
+  }
+
+  void refused(Row& row, EngineKind engine, bool by_kernel, const Error& error) {
+    row.note = error.text.substr(std::min(error.text.find("program "), error.text.size()));
+    if (engine == EngineKind::interpreter) row.opens = "no";
+    row.equal.emplace_back(by_kernel ? "left" : "");
+    // What later versions will take, or what has no meaning here; anything else is a difference
+    if (by_kernel && error.code != ENOTSUP) ++sum_.differences;
+  }
+
+  void compared(Row& row, const KernelObject& kernel, const Program& ours) {
+    Tally tally{.name = fmt::format("{}: {} by {}", row.object, row.program, engine_name(ours.engine()))};
+    Comparison(tally, kernel, ours, cpu_).run();
+    row.equal.emplace_back(tally.differences == 0 ? "yes" : "NO");
+    sum_.runs += tally.runs;
+    sum_.differences += tally.differences;
   }
 
   Tally& sum_;
@@ -149,7 +167,9 @@ class Objects {
 
 void compare_objects(std::vector<Tally>& table, const std::vector<std::string>& paths, uint32_t cpu) {
   Tally sum{.name = "objects"};
-  print({"object", "program", "kernel", "opens", "equal", "note"});
+  std::vector<std::string> names;
+  for (const auto engine : test::engines()) names.emplace_back(engine_name(engine));
+  print({"object", "program", "kernel", "opens", names, "note"});
   Objects objects(sum, cpu);
   for (const auto& path : paths) objects.object(path);
   table.push_back(sum);

@@ -1,6 +1,6 @@
 // Our verifier's verdicts against the running kernel's, on the programs of object files. Arguments: object files, and
 // directories of them; --all prints each program. Exit 0: we accept nothing that the kernel refuses, and at least 97 %
-// of what it accepts; 1 otherwise; 77 skipped.
+// of what it accepts, and engines take what we accept; 1 otherwise; 77 skipped.
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
@@ -11,6 +11,7 @@
 #include <map>
 #include <vector>
 
+#include "bpf_compat/engine/program.hpp"
 #include "bpf_compat/verifier/verifier.hpp"
 #include "tests/conformance/bpf/files.hpp"
 #include "tests/conformance/bpf/kernel_object.hpp"
@@ -41,6 +42,8 @@ std::string set_of(const std::string& file) {
 struct Row {
   size_t programs = 0, kernel = 0, both = 0, only_kernel = 0, only_ours = 0;
   double kernel_ms = 0, ours_ms = 0;
+  size_t native = 0;  // of those that both accept, taken by llvm
+  double native_ms = 0;
 };
 
 class Verdicts {
@@ -60,19 +63,22 @@ class Verdicts {
   }
 
   [[nodiscard]] bool print() const {
-    fmt::print("{:<10} {:>9} {:>9} {:>9} {:>12} {:>10} {:>10} {:>10} {:>8}\n", "set", "programs", "kernel +", "both +",
-               "only kernel", "only ours", "kernel ms", "ours ms", "accepted");
+    fmt::print("{:<10} {:>9} {:>9} {:>9} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>9}\n", "set", "programs",
+               "kernel +", "both +", "only kernel", "only ours", "kernel ms", "ours ms", "accepted", "by llvm",
+               "llvm ms");
     Row sum;
     for (const auto& [set, row] : rows_) {
       line(set, row);
       sum.programs += row.programs, sum.kernel += row.kernel, sum.both += row.both;
       sum.only_kernel += row.only_kernel, sum.only_ours += row.only_ours;
       sum.kernel_ms += row.kernel_ms, sum.ours_ms += row.ours_ms;
+      sum.native += row.native, sum.native_ms += row.native_ms;
     }
     line("all", sum);
     fmt::print("time, median of {} each: {:.2f} of the kernel's load\n", kTurns,
                sum.kernel_ms > 0 ? sum.ours_ms / sum.kernel_ms : 0.0);
-    return sum.only_ours == 0 && share(sum) >= kLeastAccepted;
+    const bool taken = sum.native == sum.both || !engine_available(EngineKind::llvm);
+    return sum.only_ours == 0 && share(sum) >= kLeastAccepted && taken;
   }
 
  private:
@@ -80,8 +86,9 @@ class Verdicts {
     return row.kernel == 0 ? 100.0 : 100.0 * static_cast<double>(row.both) / static_cast<double>(row.kernel);
   }
   static void line(const std::string& set, const Row& row) {
-    fmt::print("{:<10} {:>9} {:>9} {:>9} {:>12} {:>10} {:>10.1f} {:>10.1f} {:>7.1f}%\n", set, row.programs, row.kernel,
-               row.both, row.only_kernel, row.only_ours, row.kernel_ms, row.ours_ms, share(row));
+    fmt::print("{:<10} {:>9} {:>9} {:>9} {:>12} {:>10} {:>10.1f} {:>10.1f} {:>7.1f}% {:>8} {:>9.1f}\n", set,
+               row.programs, row.kernel, row.both, row.only_kernel, row.only_ours, row.kernel_ms, row.ours_ms,
+               share(row), row.native, row.native_ms);
   }
 
   // The median time of some turns, as one alone may be disturbed
@@ -127,6 +134,7 @@ class Verdicts {
     row.only_kernel += kernel.accepted && !ours;
     row.only_ours += !kernel.accepted && ours;
     if (kernel.accepted && ours) row.kernel_ms += kernel.milliseconds, row.ours_ms += took;
+    if (kernel.accepted && ours) by_llvm(file, object, spec, row);
     if (kernel.accepted != ours || all_)
       fmt::print("{}{}: {}: kernel {} {:.1f} ms, ours {} {:.1f} ms, {} walked, {} states, {} kB{}\n",
                  kernel.accepted != ours ? "DIFFERENCE " : "", file, spec.name,
@@ -134,6 +142,15 @@ class Verdicts {
                  ours ? "accepts" : "refuses (" + report.refusal->line() + ")", took, report.statistics.walked,
                  report.statistics.states, report.statistics.bytes / 1024,
                  kernel.accepted && !ours ? "\n    " + report.refusal->state : "");
+  }
+
+  static void by_llvm(const std::string& file, const Object& object, const ProgramSpec& spec, Row& row) {
+    if (!engine_available(EngineKind::llvm)) return;
+    const auto start = std::chrono::steady_clock::now();
+    const auto program = Program::load(object, spec, {.engine = EngineKind::llvm});
+    row.native_ms += milliseconds_since(start);
+    row.native += program.ok();
+    if (!program) fmt::print("{}: not taken by llvm: {}\n", file, program.error().text);
   }
 
   bool all_;
