@@ -25,9 +25,11 @@ struct Entry {
   const char* title;
   Workload run;
 };
-constexpr std::array<Entry, 2> kWorkloads{{
+constexpr std::array<Entry, 3> kWorkloads{{
     {"P1", "bond transmit: 2 net_ring members, 256 UDP flows, burst 32, 64 bytes; cycles a packet above no bond",
      bond_transmit},
+    {"P4", "programs on frames of one flow, bursts of 32: cycles a run against the kernel's test run and native C",
+     programs},
     {"P7", "failover: carrier of the active member lost to the first frame by the other, under load; miimon 5 ms",
      failover},
 }};

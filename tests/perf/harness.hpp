@@ -58,6 +58,7 @@ struct Table {
 using Workload = Result<Table> (*)(const Options&);
 
 Result<Table> bond_transmit(const Options& options);  // P1
+Result<Table> programs(const Options& options);       // P4
 Result<Table> failover(const Options& options);       // P7
 
 }  // namespace xbond::perf
