@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
                        array(BPF_MAP_TYPE_PERCPU_ARRAY, 8, 3, 0), array(BPF_MAP_TYPE_ARRAY, 8, 1, BPF_F_RDONLY_PROG)},
                       {spec});
   const auto program =
-      bpf::Program::load(object, object.programs().front(), {.engine = bpf::EngineKind::automatic, .cpus = 2});
+      bpf::Program::load(object, object.programs().front(), {.engine = bpf::EngineKind::interpreter, .cpus = 2});
   if (!program) {
     must(!program.error().text.empty() && program.error().text.find('\n') == std::string::npos);
     return 0;

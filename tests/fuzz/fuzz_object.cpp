@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     size_t map_bytes = 0;
     for (const auto& map : object->maps()) map_bytes += size_t{map.max_entries} * map.value_size;
     if (map_bytes > (size_t{1} << 24)) continue;
-    const auto program = bpf::Program::load(*object, **selected, {.engine = bpf::EngineKind::automatic, .cpus = 1});
+    const auto program = bpf::Program::load(*object, **selected, {.engine = bpf::EngineKind::interpreter, .cpus = 1});
     if (program)
       run(**program);
     else
