@@ -1,8 +1,7 @@
 // Made programs by the thousand: most are sound, and none that the verifier accepts breaks a rule. With an engine's
 // name: none gives anything else by that engine than by the interpreter.
 //
-//   made_cases [COUNT [SEED [FIRST [ENGINE]]]]     default 4000 from seed 4, case 0. Exit 1 with the program where one
-//   does.
+//   made_cases [COUNT [SEED [FIRST [ENGINE]]]]     default 4000 from seed 4, case 0. Exit 1 with what was found.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
