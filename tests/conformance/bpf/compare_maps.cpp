@@ -57,6 +57,7 @@ void compare_family(Tally& tally, const Family& family) {
 
 // Shapes that one side may refuse: the same errno.
 void compare_shapes(Tally& tally) {
+  constexpr uint64_t kMostBytes = uint64_t{16} << 20;
   constexpr std::array<uint32_t, 12> kFlags = {0,
                                                BPF_F_NO_PREALLOC,
                                                BPF_F_NO_COMMON_LRU,
@@ -80,6 +81,8 @@ void compare_shapes(Tally& tally) {
           for (const uint32_t flags : kFlags) {
             // As many CPUs as a kernel was built for
             if (type == BPF_MAP_TYPE_CPUMAP && entries > 5) continue;
+            // Whether the machine has that much memory is no rule
+            if (value < 0x80000000U && uint64_t{value} * entries > kMostBytes) continue;
             // Before 6.12 a great per-CPU value failed only when it was allocated
             if (value > 32768 && !at_least(6, 12)) continue;
             const auto spec = spec_of(type, key, value, entries, flags);

@@ -52,14 +52,15 @@ class Verdicts {
 
   void object(const std::string& path) {
     const auto file = std::filesystem::path(path).filename().string();
-    const auto object = Object::open(path);
-    if (!object) {
-      fmt::print("{}: not compared, {}\n", file, object.error().text);
+    auto opened = Object::open(path);
+    if (!opened) {
+      fmt::print("{}: not compared, {}\n", file, opened.error().text);
       return;
     }
-    for (const auto list : {object->programs(), object->untyped()})
+    const auto object = sized_by_loader(std::move(*opened));
+    for (const auto list : {object.programs(), object.untyped()})
       for (const auto& spec : list)
-        if (spec.refused.empty()) program(path, file, *object, spec);
+        if (spec.refused.empty()) program(path, file, object, spec);
   }
 
   [[nodiscard]] bool print() const {

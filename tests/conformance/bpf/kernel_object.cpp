@@ -10,6 +10,8 @@
 namespace xbond::bpf::conformance {
 namespace {
 
+constexpr uint32_t kLoadersEntries = 64;
+
 // Our name of a map of libbpf's: data sections go without the object's name.
 std::string name_of(const bpf_map* map) {
   const std::string name = bpf_map__name(map);
@@ -55,6 +57,17 @@ int KernelObject::map(const std::string& name) const {
   return it == maps_.end() ? -1 : it->second;
 }
 
+Object sized_by_loader(Object object) {
+  const auto without = [](const MapSpec& map) { return map.max_entries == 0; };
+  if (std::ranges::none_of(object.maps(), without)) return object;
+  std::vector<MapSpec> maps(object.maps().begin(), object.maps().end());
+  for (auto& map : maps)
+    if (without(map)) map.max_entries = kLoadersEntries;
+  std::vector<ProgramSpec> programs(object.programs().begin(), object.programs().end());
+  programs.insert(programs.end(), object.untyped().begin(), object.untyped().end());
+  return Object::of(object.name(), std::move(maps), std::move(programs));
+}
+
 KernelObject KernelObject::by_libbpf(const std::string& path, const std::string& name, std::string& why) {
   KernelObject out;
   out.handle_.reset(bpf_object__open_file(path.c_str(), nullptr));
@@ -74,7 +87,10 @@ KernelObject KernelObject::by_libbpf(const std::string& path, const std::string&
     bpf_program__set_expected_attach_type(program, BPF_XDP);
   }
   bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, out.handle_.get()) bpf_map__set_pin_path(map, nullptr);
+  bpf_object__for_each_map(map, out.handle_.get()) {
+    bpf_map__set_pin_path(map, nullptr);
+    if (bpf_map__max_entries(map) == 0) bpf_map__set_max_entries(map, kLoadersEntries);
+  }
   if (!wanted) {
     why = "libbpf does not find it";
     return out;

@@ -9,10 +9,13 @@
 
 namespace xbond::bpf::conformance {
 
+// With some entries in the maps whose size is left to the object's own loader.
+Object sized_by_loader(Object object);
+
 class KernelObject {
  public:
-  // As any loader would take the file: by libbpf, that program alone. Nothing is pinned. Invalid with the reason in
-  // `why`.
+  // As any loader would take the file: by libbpf, that program alone. Nothing is pinned; maps without a size get one.
+  // Invalid with the reason in `why`.
   static KernelObject by_libbpf(const std::string& path, const std::string& program, std::string& why);
   // What our reader made of it: the maps that it describes, and its final instructions. For objects that libbpf does
   // not take.
