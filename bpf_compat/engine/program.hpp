@@ -15,13 +15,15 @@
 
 namespace xbond::bpf {
 
+class Program;
+
 // The target of a redirect. It was in the map when the program asked; the map is the program's.
 struct RedirectTarget {
-  const Map* map = nullptr;  // DEVMAP, DEVMAP_HASH, CPUMAP or XSKMAP; null: bpf_redirect()
-  uint32_t key = 0;          // of the map
-  uint32_t ifindex = 0;      // the interface; of a CPUMAP its queue size, of an XSKMAP the consumer's number
-  uint32_t program = 0;      // id of the program that runs there, 0: none
-  uint32_t flags = 0;        // BPF_F_BROADCAST, BPF_F_EXCLUDE_INGRESS: all interfaces of the map
+  const Map* map = nullptr;          // DEVMAP, DEVMAP_HASH, CPUMAP or XSKMAP; null: bpf_redirect()
+  const Program* program = nullptr;  // runs on the frame there; null: none. As long as the burst (Destination)
+  uint32_t key = 0;                  // of the map
+  uint32_t ifindex = 0;              // the interface; of a CPUMAP its queue size, of an XSKMAP the consumer's number
+  uint32_t flags = 0;                // BPF_F_BROADCAST, BPF_F_EXCLUDE_INGRESS: all interfaces of the map
 };
 
 // A piece of a frame behind its first one (the kernel's skb_frag_t).

@@ -20,16 +20,17 @@ bool redirect_flags(uint32_t type, uint64_t& flags) {
   return devices || type == BPF_MAP_TYPE_CPUMAP || type == BPF_MAP_TYPE_XSKMAP;
 }
 
-Target find(Map& map, uint32_t key, uint32_t cpu) {
-  if (map.spec().type == BPF_MAP_TYPE_DEVMAP_HASH) return static_cast<DevmapHash&>(map).at(key, cpu);
-  return static_cast<const TargetArrayMap&>(map).at(key);
+Destination find(Map& map, uint32_t key, uint32_t cpu) {
+  if (map.spec().type == BPF_MAP_TYPE_DEVMAP_HASH) return static_cast<DevmapHash&>(map).destination(key, cpu);
+  return static_cast<const TargetArrayMap&>(map).destination(key);
 }
 
 }  // namespace
 
 uint64_t redirect(Run& run, const uint64_t* r) {
   if (r[2] != 0) return XDP_ABORTED;
-  run.frame->redirect = {.map = nullptr, .key = 0, .ifindex = static_cast<uint32_t>(r[1]), .program = 0, .flags = 0};
+  run.frame->redirect = {
+      .map = nullptr, .program = nullptr, .key = 0, .ifindex = static_cast<uint32_t>(r[1]), .flags = 0};
   return XDP_REDIRECT;
 }
 
@@ -48,9 +49,9 @@ uint64_t redirect_map(Run& run, const uint64_t* r) {
     return flags & kActions;
   }
   run.frame->redirect = {.map = map->map,
+                         .program = target.program,
                          .key = key,
                          .ifindex = target.number,
-                         .program = target.program,
                          .flags = all ? static_cast<uint32_t>(flags) : 0};
   return XDP_REDIRECT;
 }

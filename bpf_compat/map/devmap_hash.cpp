@@ -3,8 +3,10 @@
 #include <linux/bpf.h>
 
 #include <cstring>
+#include <vector>
 
 #include "bpf_compat/map/array_base.hpp"
+#include "bpf_compat/map/copy.hpp"
 #include "bpf_compat/map/shape.hpp"
 #include "bpf_compat/map/target_program.hpp"
 
@@ -18,13 +20,21 @@ Result<std::shared_ptr<Map>> DevmapHash::create(const MapSpec& spec, uint32_t cp
   if (spec.max_entries > 1U << 31) return wrong_sizes(spec);
   auto parts = make_parts(spec, cpus, grace);
   if (!parts) return parts.error();
+  if (auto status = add_sides(*parts); !status) return status.error();
   return std::shared_ptr<Map>(std::make_shared<DevmapHash>(Token{}, spec, cpus, std::move(*parts), grace));
 }
 
-Target DevmapHash::at(uint32_t key, uint32_t cpu) noexcept {
-  Target target;
-  if (const auto slot = find_slot(&key, cpu); slot != kNoSlot) std::memcpy(&target, value(slot, 0), spec().value_size);
-  return target;
+// A place keeps its value and what lies beside it until the burst ends.
+Destination DevmapHash::destination_at(uint32_t slot) const noexcept {
+  Destination to;
+  copy_out(&to.number, value(slot, 0), sizeof to.number);
+  to.program = static_cast<const Program*>(side(slot));
+  return to;
+}
+
+Destination DevmapHash::destination(uint32_t key, uint32_t cpu) noexcept {
+  const auto slot = find_slot(&key, cpu);
+  return slot == kNoSlot ? Destination{} : destination_at(slot);
 }
 
 int DevmapHash::update(const void* /*key*/, const void* /*value*/, uint64_t /*flags*/, uint32_t /*cpu*/) noexcept {
@@ -46,9 +56,9 @@ int DevmapHash::copy_update(std::span<const std::byte> key, std::span<const std:
   const std::lock_guard guard(lock_);
   // The kernel looks for the entry before it looks at the program.
   if (wanted == BPF_NOEXIST && find_slot(key.data(), 0) != kNoSlot) return -EEXIST;
-  std::shared_ptr<const void> program;
+  std::shared_ptr<const Program> program;
   if (const int rc = take_program(target, spec().type, program); rc != 0) return rc;
-  const int rc = HashMap::copy_update(key, std::as_bytes(std::span(&target, 1)).first(from.size()), wanted);
+  const int rc = update_with_side(key.data(), &target, wanted, program.get());
   if (rc == 0) retired_.add(std::exchange(programs_[index_of(key.data())], std::move(program)));
   return rc;
 }
@@ -57,9 +67,22 @@ int DevmapHash::copy_erase(std::span<const std::byte> key) {
   if (const int rc = may_write(); rc != 0) return rc;
   if (key.size() != spec().key_size) return -EINVAL;
   const std::lock_guard guard(lock_);
-  const int rc = HashMap::erase(key.data(), cpus());
-  if (auto node = programs_.extract(index_of(key.data())); rc == 0 && node) retired_.add(std::move(node.mapped()));
+  return remove(index_of(key.data()));
+}
+
+// Under the lock.
+int DevmapHash::remove(uint32_t key) {
+  const int rc = HashMap::erase(&key, cpus());
+  if (auto node = programs_.extract(key); rc == 0 && node) retired_.add(std::move(node.mapped()));
   return rc;
+}
+
+void DevmapHash::forget(uint32_t ifindex) {
+  const std::lock_guard guard(lock_);
+  std::vector<uint32_t> keys;
+  for (const auto& [key, program] : programs_)
+    if (destination(key, 0).number == ifindex) keys.push_back(key);
+  for (const uint32_t key : keys) (void)remove(key);
 }
 
 int DevmapHash::copy_take(std::span<const std::byte> key, std::span<std::byte> value) {
@@ -71,13 +94,10 @@ void DevmapHash::unused() noexcept {
   const std::lock_guard guard(lock_);
   for (auto& [key, program] : programs_) {
     if (!program) continue;
-    Target target = at(key, 0);
-    target.program = 0;
-    (void)HashMap::copy_update(std::as_bytes(std::span(&key, 1)),
-                               std::as_bytes(std::span(&target, 1)).first(spec().value_size), BPF_EXIST);
+    const Target target{destination(key, 0).number, 0};
+    (void)update_with_side(&key, &target, BPF_EXIST, nullptr);
     retired_.add(std::move(program));
   }
-  programs_.clear();
 }
 
 }  // namespace xbond::bpf

@@ -169,6 +169,7 @@ void HashMap::write_key(uint32_t slot, const void* key, uint64_t hash) noexcept 
 
 void HashMap::write_value(uint32_t slot, const Source& source, bool fresh) noexcept {
   if (!per_cpu()) {
+    if (!parts_.sides.bytes().empty()) side_of(slot).store(source.side, std::memory_order_relaxed);
     if (fresh && has_lock(spec())) copy_zero(value(slot, 0), round_up_8(spec().value_size));
     (void)xbond::bpf::write_value(spec(), value(slot, 0), source.value, 0);
     return;

@@ -27,9 +27,11 @@ class HashMap : public Map {
     std::unique_ptr<HashIndex> index;
     Recency recency;  // LRU maps
     Area homes;       // LRU maps: the hash of each place's key, 0 for none
+    Area sides;       // maps with sides: a pointer beside each value
   };
   static Status check_shape(const MapSpec& spec);
   static Result<Parts> make_parts(const MapSpec& spec, uint32_t cpus, Grace& grace);
+  static Status add_sides(Parts& parts);
 
   struct Token {};  // lets only create() construct
 
@@ -60,7 +62,7 @@ class HashMap : public Map {
 
   // Worker: calls `action` with the place of each entry until it gives false.
   template <class Action>
-  void each(Action&& action) {
+  void each(Action&& action) const {
     parts_.index->each(action);
   }
 
@@ -74,13 +76,24 @@ class HashMap : public Map {
   int next_key(std::span<const std::byte> key, std::span<std::byte> next) override;
   [[nodiscard]] std::span<std::byte> values_range() noexcept override { return parts_.values.bytes(); }
 
+ protected:
+  // For a kind whose entries lead to more than programs see: a pointer that comes and goes with the value.
+  int update_with_side(const void* key, const void* from, uint64_t flags, const void* side) noexcept {
+    return put(key, flags, {static_cast<const std::byte*>(from), true, 0, side}, cpus());
+  }
+  [[nodiscard]] const void* side(uint32_t slot) const noexcept { return side_of(slot).load(std::memory_order_relaxed); }
+
  private:
   // A value on its way in: for one CPU, or for all of them side by side.
   struct Source {
     const std::byte* value;
     bool all;
     uint32_t cpu;
+    const void* side = nullptr;
   };
+  [[nodiscard]] std::atomic_ref<const void*> side_of(uint32_t slot) const noexcept {
+    return std::atomic_ref(reinterpret_cast<const void**>(parts_.sides.data())[slot]);
+  }
 
   uint32_t used(const HashIndex::Found& found, uint32_t cpu) noexcept {
     if (!found) return kNoSlot;

@@ -100,6 +100,13 @@ Result<HashMap::Parts> HashMap::make_parts(const MapSpec& spec, uint32_t cpus, G
   return parts;
 }
 
+Status HashMap::add_sides(Parts& parts) {
+  auto sides = Area::allocate(size_t{parts.places} * sizeof(void*));
+  if (!sides) return sides.error();
+  parts.sides = std::move(*sides);
+  return {};
+}
+
 // As control sees it: all CPUs side by side, whole strides.
 void HashMap::read_value(uint32_t slot, std::byte* to) const noexcept {
   if (!per_cpu()) {

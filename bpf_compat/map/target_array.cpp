@@ -16,10 +16,22 @@ constexpr uint32_t kMaxQueue = 16384;      // cpumap.c
 constexpr uint32_t kMaxCpus = 8192;        // the most that Linux on this architecture is built for (CONFIG_NR_CPUS)
 constexpr uint32_t kMaxEntries = 1 << 24;  // each keeps a few bytes of ours
 
+// Frames wait for another worker with the program that it is to run on them.
+uint32_t periods(uint32_t type) {
+  return type == BPF_MAP_TYPE_CPUMAP ? 2 : 1;
+}
+
 }  // namespace
 
 TargetArrayMap::TargetArrayMap(Token, MapSpec spec, uint32_t cpus, Area area, Grace& grace)
-    : Map(std::move(spec), cpus), area_(std::move(area)), programs_(this->spec().max_entries), retired_(grace) {}
+    : Map(std::move(spec), cpus),
+      area_(std::move(area)),
+      entries_(std::make_unique<std::atomic<const Entry*>[]>(this->spec().max_entries)),
+      retired_(grace, periods(this->spec().type)) {}
+
+TargetArrayMap::~TargetArrayMap() {
+  for (uint32_t i = 0; i < spec().max_entries; ++i) std::unique_ptr<const Entry>(entries_[i].load());
+}
 
 Result<std::shared_ptr<Map>> TargetArrayMap::create(const MapSpec& spec, uint32_t cpus, Grace& grace) {
   const bool with_program = spec.type != BPF_MAP_TYPE_XSKMAP && spec.value_size == sizeof(Target);
@@ -95,15 +107,26 @@ int TargetArrayMap::copy_update(std::span<const std::byte> key, std::span<const 
   std::memcpy(&target, value.data(), value.size());
   const auto index = index_of(key.data());
   if (const int rc = check(index, target, flags); rc != 0) return rc;
-  std::shared_ptr<const void> program;
+  std::shared_ptr<const Program> program;
   if (target.number == 0)
     target = {};  // no target: the entry goes
   else if (const int rc = take_program(target, spec().type, program); rc != 0)
     return rc;
   const std::lock_guard guard(lock_);
-  cell(index).store(std::bit_cast<uint64_t>(target), std::memory_order_release);
-  retired_.add(std::exchange(programs_[index], std::move(program)));
+  put(index, target, std::move(program));
   return 0;
+}
+
+// Under the lock. A target of 0 is no entry.
+void TargetArrayMap::put(uint32_t index, const Target& target, std::shared_ptr<const Program> program) {
+  std::unique_ptr<const Entry> entry;
+  if (target.number != 0) {
+    const Destination to{target.number, program.get()};
+    entry = std::make_unique<const Entry>(Entry{to, std::move(program)});
+  }
+  cell(index).store(std::bit_cast<uint64_t>(target), std::memory_order_release);
+  std::unique_ptr<const Entry> before(entries_[index].exchange(entry.release(), std::memory_order_acq_rel));
+  if (before) retired_.add(std::shared_ptr<const Entry>(std::move(before)));
 }
 
 int TargetArrayMap::copy_erase(std::span<const std::byte> key) {
@@ -112,8 +135,7 @@ int TargetArrayMap::copy_erase(std::span<const std::byte> key) {
   const auto index = index_of(key.data());
   if (index >= spec().max_entries) return -EINVAL;
   const std::lock_guard guard(lock_);
-  cell(index).store(0, std::memory_order_release);
-  retired_.add(std::exchange(programs_[index], nullptr));
+  put(index, {}, nullptr);
   return 0;
 }
 
@@ -122,13 +144,16 @@ int TargetArrayMap::next_key(std::span<const std::byte> key, std::span<std::byte
   return next_index(key, next, spec().max_entries);
 }
 
+void TargetArrayMap::forget(uint32_t ifindex) {
+  const std::lock_guard guard(lock_);
+  for (uint32_t i = 0; i < spec().max_entries; ++i)
+    if (destination(i).number == ifindex) put(i, {}, nullptr);
+}
+
 void TargetArrayMap::unused() noexcept {
   const std::lock_guard guard(lock_);
-  for (uint32_t i = 0; i < spec().max_entries; ++i) {
-    if (!programs_[i]) continue;
-    cell(i).store(std::bit_cast<uint64_t>(Target{at(i).number, 0}), std::memory_order_release);
-    retired_.add(std::exchange(programs_[i], nullptr));
-  }
+  for (uint32_t i = 0; i < spec().max_entries; ++i)
+    if (destination(i).program != nullptr) put(i, {destination(i).number, 0}, nullptr);
 }
 
 }  // namespace xbond::bpf

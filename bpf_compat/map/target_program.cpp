@@ -8,7 +8,7 @@
 
 namespace xbond::bpf {
 
-int take_program(Target& target, uint32_t map_type, std::shared_ptr<const void>& program) {
+int take_program(Target& target, uint32_t map_type, std::shared_ptr<const Program>& program) {
   if (static_cast<int32_t>(target.program) <= 0) {
     target.program = 0;
     return 0;
