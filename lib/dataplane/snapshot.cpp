@@ -25,7 +25,7 @@ void Published::publish(std::unique_ptr<const Snapshot> next) {
   current_.store(next.get(), std::memory_order_release);
   token_ = qsbr_.start();
   if (owned_ != nullptr) {
-    retired_.push_back({token_, std::move(owned_)});
+    retired_.push_back({token_, 2, std::move(owned_)});
   }
   owned_ = std::move(next);
   reclaim();
@@ -33,7 +33,12 @@ void Published::publish(std::unique_ptr<const Snapshot> next) {
 
 void Published::reclaim() noexcept {
   while (!retired_.empty() && qsbr_.passed(retired_.front().token)) {
+    Retired first = std::move(retired_.front());
     retired_.pop_front();
+    if (--first.left != 0) {
+      first.token = qsbr_.start();
+      retired_.push_back(std::move(first));
+    }
   }
 }
 

@@ -30,6 +30,7 @@ struct HostView {
 struct Snapshot {
   std::array<xdp::PortView, RTE_MAX_ETHPORTS> ports;  // by ethdev port id
   std::vector<HostView> hosts;
+  xdp::Devices devices;                           // by ifindex
   std::vector<std::shared_ptr<const void>> keep;  // what the views point to: programs, tables
 };
 
@@ -40,7 +41,8 @@ class Published {
 
   [[nodiscard]] const Snapshot* get() const noexcept { return current_.load(std::memory_order_acquire); }
   void publish(std::unique_ptr<const Snapshot> next);
-  // Frees old snapshots that no worker can hold any more. Call now and then.
+  // Frees old snapshots that no worker can hold any more, nor frames that wait for one by a CPU map's entry: two grace
+  // periods. Call now and then.
   void reclaim() noexcept;
   // Token of the newest publication: once Qsbr::passed() says yes, no worker uses an older snapshot.
   [[nodiscard]] uint64_t token() const { return token_; }
@@ -48,6 +50,7 @@ class Published {
  private:
   struct Retired {
     uint64_t token;
+    uint32_t left;  // grace periods
     std::unique_ptr<const Snapshot> snapshot;
   };
   Qsbr& qsbr_;

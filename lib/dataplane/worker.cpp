@@ -29,6 +29,7 @@ void Worker::run(const std::atomic<bool>& stop) noexcept {
     if (const Snapshot* snapshot = published_.get(); snapshot != nullptr) {
       send_control(*snapshot);
       receive(*snapshot);
+      xdp::receive_from_cpus(*context_, snapshot->ports);
       send_from_host(*snapshot);
       flush();
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/dataplane/snapshot.hpp"
+#include "lib/xdp/cpumap.hpp"
 
 namespace xbond::dataplane {
 
@@ -30,6 +31,9 @@ class Worker {
   void transmit_by(uint16_t port, uint16_t queue);
   void drain(ControlRing ring) { control_.push_back(ring); }
   void punt_to(rte_ring* ring) { context_->punt = ring; }
+  void share_cpus(const xdp::CpuRings& rings) { context_->cpus = rings; }
+  // When no worker runs any more: drops and counts what others had sent on to this one.
+  void discard_waiting() noexcept { xdp::discard_from_cpus(*context_); }
 
   // The loop, on its lcore, until `stop` turns true. On return all that was buffered has left or is counted.
   void run(const std::atomic<bool>& stop) noexcept;

@@ -85,6 +85,9 @@ void WorkerPool::stop() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !main_busy_; });
   running_ = false;
+  for (const auto& worker : workers_) {
+    worker->discard_waiting();
+  }
 }
 
 void WorkerPool::serve_main_lcore() {

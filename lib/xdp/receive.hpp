@@ -13,6 +13,8 @@
 #include "lib/bond/transmit.hpp"
 #include "lib/port/tx_buffer.hpp"
 #include "lib/xdp/counters.hpp"
+#include "lib/xdp/cpu_rings.hpp"
+#include "lib/xdp/device.hpp"
 #include "lib/xdp/slow_protocol.hpp"
 
 namespace xbond::xdp {
@@ -39,6 +41,7 @@ struct PortView {
   bool probes = false;                 // the bond's monitor wants copies of ARP and neighbour discovery, on PASS
   bool restore_tags = false;           // the driver takes VLAN tags out, whatever it is told
   std::span<rte_ring* const> to_host;  // by worker; empty: no tap
+  const Devices* devices = nullptr;    // where XDP_REDIRECT may go; nullptr: nowhere
 };
 
 // All that one worker owns. Nothing of it is written by another thread.
@@ -48,10 +51,14 @@ struct WorkerContext {
   std::array<port::TxBuffer, bond::kMemberIds> tx;        // by ethdev port id, then bonds as members
   std::array<bond::LcoreState, bond::kMaxBonds> bonds{};  // by TxTable::bond_index
   std::array<PortCounters, RTE_MAX_ETHPORTS> counters{};  // by receiving port
+  CpuRings cpus;                                          // for CPU maps: to and from each worker
   // Scratch of one burst
   std::array<bpf::XdpFrame, port::kMaxBurst> frames;
   std::array<uint32_t, port::kMaxBurst> verdicts;
   std::array<std::array<rte_mbuf*, port::kMaxBurst>, 6> bins;  // by verdict, the last for unknown values
+  // The same of programs that run where a frame leaves
+  std::array<bpf::XdpFrame, port::kMaxBurst> egress_frames;
+  std::array<uint32_t, port::kMaxBurst> egress_verdicts;
 };
 
 // Takes the burst over: afterwards each frame is freed, in a tx buffer, or in the host ring. n <= port::kMaxBurst.

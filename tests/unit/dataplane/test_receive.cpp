@@ -102,7 +102,7 @@ TEST_F(Receive, EachVerdictEndsWhereItShould) {
   EXPECT_EQ(counters().runs, 7U);
   EXPECT_EQ(drops(Drop::xdp_drop), 1U);
   EXPECT_EQ(drops(Drop::xdp_aborted), 1U);
-  EXPECT_EQ(drops(Drop::xdp_redirect_err), 1U);
+  EXPECT_EQ(drops(Drop::xdp_redirect_einval), 1U);
   EXPECT_EQ(drops(Drop::xdp_unknown), 1U);
   EXPECT_EQ(counters().verdicts[XDP_ABORTED], 2U) << "an unknown value counts as aborted";
   EXPECT_EQ(counters().verdicts[XDP_TX], 2U);
