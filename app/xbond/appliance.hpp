@@ -149,6 +149,7 @@ class Appliance {
   port::Pool mbufs_;
   std::vector<std::unique_ptr<port::Port>> ports_;
   std::vector<xdp::PuntRing> punts_;  // by worker
+  xdp::CpuMesh cpus_;
   std::unique_ptr<dataplane::Qsbr> qsbr_;
   std::unique_ptr<dataplane::Published> published_;
   std::unique_ptr<port::LinkWatch> watch_;

@@ -72,7 +72,7 @@ uint16_t either(uint16_t own, uint16_t common) {
 // Enough for every descriptor, every ring and every lcore's cache to be full at once.
 unsigned pool_size(const Options& options, size_t ports, size_t devices, size_t workers) {
   const size_t descriptors = ports * (workers + 1) * (options.rxd + options.txd);
-  const size_t rings = devices * workers * 2 * 1024;
+  const size_t rings = devices * workers * 2 * 1024 + workers * workers * xdp::CpuMesh::kFrames;
   const size_t in_flight = workers * (2 * 512 + RTE_MAX_ETHPORTS * (port::kFlushAt + port::kMaxBurst));
   return static_cast<unsigned>(std::clamp<size_t>(descriptors + rings + in_flight, 8192, 1U << 20));
 }
@@ -195,6 +195,14 @@ Status Appliance::make_workers(const Options& options, const port::Notice& notic
     }
     pool_->workers()[worker]->punt_to(punt->worker_end());
     punts_.push_back(std::move(punt.value()));
+  }
+  auto mesh = xdp::CpuMesh::create(static_cast<unsigned>(count), SOCKET_ID_ANY);
+  if (!mesh) {
+    return mesh.error();
+  }
+  cpus_ = std::move(mesh.value());
+  for (size_t worker = 0; worker < count; ++worker) {
+    pool_->workers()[worker]->share_cpus(cpus_.of(static_cast<unsigned>(worker)));
   }
   size_t next = 0;  // deals the queues round: one-queue ports spread over the workers
   for (const auto& port : ports_) {

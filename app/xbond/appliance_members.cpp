@@ -1,10 +1,14 @@
 // Bonds and their members at run time. A change that is refused leaves everything as it was. Thread: control.
 #include <fmt/format.h>
+#include <linux/bpf.h>
 #include <rte_ether.h>
 
 #include <algorithm>
 
 #include "app/xbond/appliance.hpp"
+#include "app/xbond/map_values.hpp"
+#include "bpf_compat/map/devmap_hash.hpp"
+#include "bpf_compat/map/target_array.hpp"
 
 namespace xbond::app {
 namespace {
@@ -15,6 +19,15 @@ port::Mac random_mac() {
   port::Mac mac{};
   rte_eth_random_addr(mac.data());
   return mac;
+}
+
+// Maps lead no longer to an interface that is no more: its number is never given again.
+void forget(bpf::Map& map, uint32_t ifindex) {
+  if (map.spec().type == BPF_MAP_TYPE_DEVMAP) {
+    static_cast<bpf::TargetArrayMap&>(map).forget(ifindex);
+  } else if (map.spec().type == BPF_MAP_TYPE_DEVMAP_HASH) {
+    static_cast<bpf::DevmapHash&>(map).forget(ifindex);
+  }
 }
 
 }  // namespace
@@ -115,7 +128,14 @@ Status Appliance::delete_bond(const Device& bond) {
   }
   remove_tap(name);
   attached_.erase(name);
+  const uint32_t ifindex = bond.ifindex;
   std::erase_if(devices_, [&](const Device& device) { return device.name == name; });
+  for (const NamedMap& named : all_maps(*this)) {
+    forget(*named.map, ifindex);
+  }
+  for (const auto& map : pinned_) {
+    forget(*map, ifindex);
+  }
   return {};
 }
 

@@ -74,7 +74,9 @@ Status Appliance::set_mtu(const Device& device, uint16_t mtu) {
       return port.mtu() == bytes ? Status() : port.set_mtu(bytes, restart);
     };
   };
-  return change_each(device, to(mtu), to(before));
+  Status changed = change_each(device, to(mtu), to(before));
+  with_core([](Core& core) { core.publish(); });  // what may be redirected there
+  return changed;
 }
 
 // A change that can't be followed is taken back on the tap, so that it tells the truth.

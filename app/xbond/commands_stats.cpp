@@ -63,18 +63,18 @@ std::string drops_text(Appliance& appliance) {
   for (const Device& device : appliance.devices()) {
     if (device.port == nullptr) {
       if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
-        out += fmt::format("{:<18} {:<18} {}\n", device.name, kNoMember, tx.dropped);
+        out += fmt::format("{:<18} {:<24} {}\n", device.name, kNoMember, tx.dropped);
       }
       continue;
     }
     const xdp::PortCounters c = appliance.counters(device.port->id());
     for (size_t i = 0; i < c.drops.size(); ++i) {
       if (c.drops[i] != 0) {
-        out += fmt::format("{:<18} {:<18} {}\n", device.name, xdp::kDropNames[i], c.drops[i]);
+        out += fmt::format("{:<18} {:<24} {}\n", device.name, xdp::kDropNames[i], c.drops[i]);
       }
     }
     if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
-      out += fmt::format("{:<18} {:<18} {}\n", device.name, "tx_full", tx.dropped);
+      out += fmt::format("{:<18} {:<24} {}\n", device.name, "tx_full", tx.dropped);
     }
   }
   for (const Device& device : appliance.devices()) {
@@ -83,13 +83,13 @@ std::string drops_text(Appliance& appliance) {
     }
     const host::Counters h = appliance.host_counters(device);
     if (h.to_kernel_dropped != 0) {
-      out += fmt::format("{:<18} {:<18} {}\n", device.name, "tap_refused", h.to_kernel_dropped);
+      out += fmt::format("{:<18} {:<24} {}\n", device.name, "tap_refused", h.to_kernel_dropped);
     }
     if (h.from_kernel_dropped != 0) {
-      out += fmt::format("{:<18} {:<18} {}\n", device.name, "from_host_full", h.from_kernel_dropped);
+      out += fmt::format("{:<18} {:<24} {}\n", device.name, "from_host_full", h.from_kernel_dropped);
     }
   }
-  return out.empty() ? "no drops\n" : fmt::format("{:<18} {:<18} {}\n", "Device", "Reason", "Frames") + out;
+  return out.empty() ? "no drops\n" : fmt::format("{:<18} {:<24} {}\n", "Device", "Reason", "Frames") + out;
 }
 
 std::string drops_json(Appliance& appliance) {

@@ -207,6 +207,7 @@ class Core {
   [[nodiscard]] std::unique_ptr<dataplane::Snapshot> build() const;
   const bond::TxTable* add_table(const BondEntry& bond, Draft& draft) const;
   void view_below(const BondEntry& bond, const Above& above, Draft& draft) const;
+  void view_bond(const BondEntry& bond, Draft& draft) const;
   void view_port(uint16_t id, const PortEntry& port, dataplane::Snapshot& snapshot) const;
   [[nodiscard]] bool steers_peers(const BondEntry& bond) const;
 

@@ -14,20 +14,6 @@ namespace {
 
 constexpr const char* kNoXdp = "No native XDP support for the current bonding mode";
 
-// bond_xdp_check in drivers/net/bonding/bond_main.c
-bool mode_runs_xdp(bond::Mode mode, bond::Policy policy) {
-  switch (mode) {
-    case bond::Mode::balance_rr:
-    case bond::Mode::active_backup:
-      return true;
-    case bond::Mode::balance_xor:
-    case bond::Mode::ieee8023ad:
-      return policy != bond::Policy::vlan_srcmac;  // its tag is beside the frame: XDP does not see it
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 const Core::BondEntry* Core::bond_with(uint32_t ifindex) const {
@@ -37,7 +23,7 @@ const Core::BondEntry* Core::bond_with(uint32_t ifindex) const {
 
 bool Core::runs_xdp(const BondEntry& b) const {
   const auto members = b.bond.ports();
-  return mode_runs_xdp(b.bond.mode(), b.bond.policy()) &&
+  return bond::runs_xdp(b.bond.mode(), b.bond.policy()) &&
          std::all_of(members.begin(), members.end(), [&](uint16_t member) {
            const BondEntry* inner = bond_member(member);
            return inner == nullptr || runs_xdp(*inner);
@@ -72,7 +58,7 @@ Status Core::check_program(const BondEntry& b, std::string_view option, std::str
   } else {
     policy = static_cast<bond::Policy>(*number);
   }
-  return mode_runs_xdp(mode, policy)
+  return bond::runs_xdp(mode, policy)
              ? Status()
              : fail(EOPNOTSUPP,
                     fmt::format("option {}: an XDP program is attached; it can't run with {}", option, value));

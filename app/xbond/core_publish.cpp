@@ -1,11 +1,18 @@
 // What workers see of ports, bonds and taps: one snapshot, made anew with every change.
 #include <rte_ethdev.h>
+#include <rte_ether.h>
 
 #include <algorithm>
 
 #include "app/xbond/core.hpp"
 
 namespace xbond::app {
+namespace {
+
+// What a frame may have above the MTU of the interface that it leaves by (xdp_ok_fwd_dev in the kernel).
+constexpr uint32_t kAboveMtu = RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+
+}  // namespace
 
 // What the bonds above a member say of the frames that it receives.
 struct Core::Above {
@@ -102,10 +109,30 @@ void Core::view_port(uint16_t id, const PortEntry& port, dataplane::Snapshot& sn
     view.program = program.get();
     snapshot.keep.push_back(std::move(program));
   }
+  const BondEntry* upper = entry_of(id);
+  view.devices = &snapshot.devices;
+  snapshot.devices.add({.kind = xdp::DeviceView::Kind::port,
+                        .up = port.polled,
+                        .port = id,
+                        .ifindex = port.ifindex,
+                        .upper = upper != nullptr ? upper->ifindex : 0,
+                        .longest = port.port->mtu() + kAboveMtu});
   if (port.tap.handle != 0) {
     snapshot.hosts.push_back(
         {.from_host = port.tap.rings->from_host, .bond = nullptr, .up = port.polled, .punts_arp = false, .port = id});
   }
+}
+
+void Core::view_bond(const BondEntry& b, Draft& draft) const {
+  const std::vector<uint16_t> ports = ports_below(b);
+  const BondEntry* upper = upper_of(b);
+  draft.snapshot->devices.add({.kind = xdp::DeviceView::Kind::bond,
+                               .up = b.bond.up(),
+                               .transmits = runs_xdp(b),
+                               .ifindex = b.ifindex,
+                               .upper = upper != nullptr ? upper->ifindex : 0,
+                               .longest = ports.empty() ? 0 : ports_.at(ports.front()).port->mtu() + kAboveMtu,
+                               .table = add_table(b, draft)});
 }
 
 bool Core::steers_peers(const BondEntry& b) const {
@@ -122,6 +149,7 @@ std::unique_ptr<dataplane::Snapshot> Core::build() const {
     view_port(id, port, *draft.snapshot);
   }
   for (const auto& b : bonds_) {
+    view_bond(*b, draft);
     if (upper_of(*b) != nullptr) {
       continue;
     }
