@@ -126,7 +126,7 @@ void TargetArrayMap::put(uint32_t index, const Target& target, std::shared_ptr<c
   }
   cell(index).store(std::bit_cast<uint64_t>(target), std::memory_order_release);
   std::unique_ptr<const Entry> before(entries_[index].exchange(entry.release(), std::memory_order_acq_rel));
-  if (before) retired_.add(std::shared_ptr<const Entry>(std::move(before)));
+  retired_.add(std::shared_ptr<const Entry>(std::move(before)));
 }
 
 int TargetArrayMap::copy_erase(std::span<const std::byte> key) {

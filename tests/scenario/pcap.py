@@ -5,6 +5,9 @@
     pcap.py by-member CSV POLICY OUT0.pcap OUT1.pcap... each frame is in the capture of the member that the golden hash
                                                         names (hash modulo members), each capture in the file's order
     pcap.py frames OUT.pcap COUNT                       COUNT numbered UDP frames of 64 bytes
+    pcap.py bonding OUT.pcap [vary-ip]                  the 100 UDP frames of the kernel's xdp_bonding self-test: each has
+                                                        another port, and with vary-ip another destination address
+    pcap.py deal IN.pcap OUT0.pcap OUT1.pcap...         the frames in turn
     pcap.py count FILE.pcap                             how many frames it holds
     pcap.py same A.pcap B.pcap                          "N equal" when both hold the same N frames in the same order
 """
@@ -73,6 +76,14 @@ def numbered(count):
         yield bytes.fromhex("020000000002" "020000000001" "0800") + header + udp
 
 
+def bonding(vary_ip):
+    for number in range(1, 101):
+        udp = struct.pack(">HHHH", 0, number, 0, 0)
+        header = struct.pack(">BBHHHBBHII", 0x45, 16, 114, 0x0100, 0, 64, 17, 0, 0x01000000,
+                             0x02000000 + (number << 24) * vary_ip)
+        yield (bytes.fromhex("002233445566" "001122334455" "0800") + header + udp).ljust(128, b"\0")
+
+
 def main(arguments):
     match arguments:
         case ["golden", path, out]:
@@ -81,6 +92,11 @@ def main(arguments):
             return by_member(path, policy, captures)
         case ["frames", out, count]:
             write(out, numbered(int(count)))
+        case ["bonding", out, *options] if options in ([], ["vary-ip"]):
+            write(out, bonding(bool(options)))
+        case ["deal", path, *outs] if outs:
+            for place, out in enumerate(outs):
+                write(out, read(path)[place::len(outs)])
         case ["count", path]:
             print(len(read(path)))
         case ["same", first, second]:

@@ -1,5 +1,7 @@
 // Maps of targets, and what the redirect helpers say of a frame.
 #include "bpf_compat/engine/program.hpp"
+#include "bpf_compat/map/devmap_hash.hpp"
+#include "bpf_compat/map/target_array.hpp"
 #include "tests/unit/bpf/asm.hpp"
 #include "tests/unit/bpf/map_bench.hpp"
 
@@ -136,6 +138,58 @@ TEST(Redirect, FlagsAreTheKernels) {
   Frame frame;
   broadcast.run(frame);
   EXPECT_EQ(frame.view.redirect.flags, uint32_t{BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS});
+}
+
+// Passes what the test lets pass.
+struct Steps : Grace {
+  uint64_t start() noexcept override { return ++last; }
+  bool passed(uint64_t token) noexcept override { return token <= allowed; }
+  uint64_t last = 0, allowed = 0;
+};
+
+// How often every burst has to end before the program of a replaced entry goes.
+uint32_t periods_until_gone(uint32_t type, const char* section) {
+  static Steps grace;  // outlives maps
+  const auto object = Object::of("test.o", {targets_spec(type, 8)},
+                                 {{.name = "p", .section = "xdp", .insns = {mov(0, 2), leave()}},
+                                  {.name = "there", .section = section, .insns = {mov(0, 2), leave()}}});
+  auto program = Program::load(object, object.programs()[0], {.cpus = 4, .grace = &grace});
+  auto there = (*program)->sibling("there");
+  const std::weak_ptr<const Program> gone = *there;
+  auto& map = *(*program)->maps()[0];
+  const uint32_t key = 1;
+  EXPECT_EQ(map.copy_update(in(key), in(std::array<uint32_t, 2>{3, (*there)->id()}), BPF_ANY), 0);
+  *there = nullptr;
+  EXPECT_FALSE(gone.expired());
+  EXPECT_EQ(map.copy_update(in(key), in(std::array<uint32_t, 2>{4, 0}), BPF_ANY), 0);
+  uint32_t periods = 0;
+  for (; !gone.expired() && periods < 5; ++periods) {
+    grace.allowed = grace.last;
+    // Control comes by again
+    EXPECT_EQ(map.copy_update(in(uint32_t{2}), in(std::array<uint32_t, 2>{4, 0}), BPF_ANY), 0);
+  }
+  return periods;
+}
+
+TEST(TargetMap, AReplacedProgramLivesAsLongAsFramesMayMeetIt) {
+  EXPECT_EQ(periods_until_gone(BPF_MAP_TYPE_DEVMAP, "xdp/devmap"), 1U);
+  EXPECT_EQ(periods_until_gone(BPF_MAP_TYPE_DEVMAP_HASH, "xdp/devmap"), 1U);
+  EXPECT_EQ(periods_until_gone(BPF_MAP_TYPE_CPUMAP, "xdp/cpumap"), 2U) << "they wait for the other worker";
+}
+
+TEST(TargetMap, AnInterfaceThatIsNoMoreLeavesTheMap) {
+  const auto array = make(targets_spec(BPF_MAP_TYPE_DEVMAP));
+  const auto hash = make(targets_spec(BPF_MAP_TYPE_DEVMAP_HASH));
+  for (const auto& map : {array, hash})
+    for (const uint32_t key : {0U, 1U, 2U}) EXPECT_EQ(put(*map, key, key == 1 ? 8 : 9), 0);
+  static_cast<TargetArrayMap&>(*array).forget(9);
+  static_cast<DevmapHash&>(*hash).forget(9);
+  for (const auto& map : {array, hash}) {
+    uint32_t value = 0;
+    EXPECT_EQ(map->copy_lookup(in(uint32_t{0}), out(value)), -ENOENT);
+    EXPECT_EQ(map->copy_lookup(in(uint32_t{1}), out(value)), 0);
+    EXPECT_EQ(map->copy_lookup(in(uint32_t{2}), out(value)), -ENOENT);
+  }
 }
 
 TEST(Redirect, ByInterfaceNumber) {
