@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/made/instructions.hpp"
 #include "tests/unit/dataplane/redirect_bench.hpp"
 
 namespace xbond::xdp::test {
@@ -170,6 +171,68 @@ TEST_F(Broadcast, ABondWithoutAMemberLosesItsCopyOnly) {
   all_of(device_map(BPF_MAP_TYPE_DEVMAP, 8, {kBond, 5, kBond}), {frame(1), frame(2)});
   EXPECT_EQ(left_by("d1"), (Marks{1, 2}));
   EXPECT_EQ(drops(Drop::xdp_devmap_xmit), 4U);
+}
+
+// A devmap whose entries run "mark", which writes the interface that the frame leaves by into the first marked byte.
+struct WithPrograms : Broadcast {
+  std::shared_ptr<bpf::Program> program;
+  std::shared_ptr<const bpf::Program> mark;
+
+  std::shared_ptr<bpf::Map> map(uint32_t type, const std::vector<std::pair<uint32_t, bool>>& entries) {
+    using namespace bpf::test;  // instructions by name
+    bpf::MapSpec spec;
+    spec.name = "ports";
+    spec.type = type;
+    spec.key_size = 4;
+    spec.value_size = 8;
+    spec.max_entries = 8;
+    const auto object = bpf::Object::of(
+        "test.o", {spec},
+        {{.name = "p", .section = "xdp", .insns = {mov(0, XDP_PASS), leave()}},
+         {.name = "mark",
+          .section = "xdp/devmap",
+          .insns = {load(BPF_W, 2, 1, offsetof(xdp_md, data)), load(BPF_W, 3, 1, offsetof(xdp_md, egress_ifindex)),
+                    store(BPF_B, 2, 14, 3), mov(0, XDP_PASS), leave()}}});
+    program = *bpf::Program::load(object, object.programs()[0], {});
+    mark = *program->sibling("mark");
+    const auto& ports_map = program->maps()[0];
+    for (uint32_t key = 0; key < entries.size(); ++key) {
+      const std::array<uint32_t, 2> value{entries[key].first, entries[key].second ? mark->id() : 0};
+      EXPECT_EQ(ports_map->copy_update(std::as_bytes(std::span(&key, 1)), std::as_bytes(std::span(value)), BPF_ANY), 0);
+    }
+    return ports_map;
+  }
+};
+
+TEST_F(WithPrograms, EachWritesToItsOwnCopy) {
+  for (const uint32_t type : {BPF_MAP_TYPE_DEVMAP, BPF_MAP_TYPE_DEVMAP_HASH}) {
+    all_of(map(type, {{1, true}, {2, false}, {3, true}, {4, false}, {5, true}}), {frame(0x100), frame(0x200)});
+    EXPECT_EQ(left_by("s0"), (Marks{0x101, 0x201}));
+    EXPECT_EQ(left_by("s1"), (Marks{0x100, 0x200}));
+    EXPECT_EQ(left_by("s2"), (Marks{0x103, 0x203}));
+    EXPECT_EQ(left_by("d0"), (Marks{0x100, 0x200}));
+    EXPECT_EQ(left_by("d1"), (Marks{0x105, 0x205}));
+  }
+}
+
+TEST_F(WithPrograms, TheOnlyOneWritesToTheOriginal) {
+  all_of(map(BPF_MAP_TYPE_DEVMAP, {{5, true}}), {frame(0x100)});
+  EXPECT_EQ(rte_mempool_avail_count(pool()), at_start - 1);
+  EXPECT_EQ(left_by("d1"), (Marks{0x105}));
+}
+
+TEST_F(WithPrograms, WithoutBuffersTheOthersAreServed) {
+  std::vector<rte_mbuf*> pkts = {frame(0x100), frame(0x200)};
+  std::vector<rte_mbuf*> rest;
+  while (rte_mbuf* m = rte_pktmbuf_alloc(pool())) {
+    rest.push_back(m);
+  }
+  all_of(map(BPF_MAP_TYPE_DEVMAP, {{1, true}, {2, false}, {5, true}}), pkts);
+  EXPECT_TRUE(left_by("s0").empty());
+  EXPECT_EQ(left_by("s1"), (Marks{0x100, 0x200}));
+  EXPECT_TRUE(left_by("d1").empty()) << "what others hold is not written to";
+  EXPECT_EQ(drops(Drop::no_buffer), 4U);
+  rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
 }
 
 TEST_F(Broadcast, SegmentedFrames) {
