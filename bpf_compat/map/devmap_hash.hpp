@@ -16,9 +16,9 @@ class DevmapHash final : public HashMap {
 
   static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus, Grace& grace);
 
-  // Worker: what the entry leads to.
+  // Worker, within a burst that the map's Grace knows: what the entry leads to.
   [[nodiscard]] Destination destination(uint32_t key, uint32_t cpu) noexcept;
-  // Worker: calls `action` with the destination of each entry that is there all the while, once; of one that comes or
+  // The same: calls `action` with the destination of each entry that is there all the while, once; of one that comes or
   // goes meanwhile perhaps.
   template <class Action>
   void each_destination(Action&& action) const {

@@ -39,12 +39,12 @@ class TargetArrayMap final : public Map {
 
   static Result<std::shared_ptr<Map>> create(const MapSpec& spec, uint32_t cpus, Grace& grace);
 
-  // Worker: what the entry leads to.
+  // Worker, within a burst that the map's Grace knows: what the entry leads to.
   [[nodiscard]] Destination destination(uint32_t index) const noexcept {
     const Entry* entry = index < spec().max_entries ? entries_[index].load(std::memory_order_acquire) : nullptr;
     return entry != nullptr ? entry->to : Destination{};
   }
-  // Worker: calls `action` with the destination of each entry that there is, each index once.
+  // The same: calls `action` with the destination of each entry that there is, each index once.
   template <class Action>
   void each_destination(Action&& action) const {
     for (uint32_t i = 0; i < spec().max_entries; ++i)

@@ -135,14 +135,14 @@ struct RedirectBench : testing::Test {
 };
 
 inline std::shared_ptr<bpf::Map> device_map(uint32_t type, uint32_t entries, const std::vector<uint32_t>& ifindexes,
-                                            uint32_t value_size = 4) {
+                                            uint32_t value_size = 4, bpf::Grace& grace = bpf::BurstGrace::instance()) {
   bpf::MapSpec spec;
   spec.name = "ports";
   spec.type = type;
   spec.key_size = 4;
   spec.value_size = value_size;
   spec.max_entries = entries;
-  auto map = bpf::Map::create(spec, 2);
+  auto map = bpf::Map::create(spec, 2, grace);
   EXPECT_TRUE(map.ok());
   for (uint32_t key = 0; key < ifindexes.size(); ++key) {
     const std::array<uint32_t, 2> value{ifindexes[key], 0};
