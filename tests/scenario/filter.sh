@@ -12,8 +12,8 @@ start_bond "mode=active-backup" --xdp "bond0=$object"
 "$tools/flow.py" echo 5001 &
 "$tools/flow.py" echo 5002 &
 answers() { on peer "$tools/flow.py" ping-udp 10.1.1.1 "$1"; }
-wait_for 20 "service 5001" answers 5001
-wait_for 20 "service 5002" answers 5002
+wait_for 10 "service 5001" answers 5001
+wait_for 10 "service 5002" answers 5002
 
 step "when port 5001 is denied as a destination in the map filter_ports"
 # xdp-filter's layout: the key is the port in network order; of the value, bit 1 says destination, bit 3 UDP, and the
