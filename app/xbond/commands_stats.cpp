@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/xbond/commands.hpp"
+#include "app/xbond/drops.hpp"
 #include "bpf_compat/json.hpp"
 
 namespace xbond::app {
@@ -55,38 +56,13 @@ std::string stats_json(Appliance& appliance) {
   return w.end_array().end_object().take() + "\n";
 }
 
-// Of a bond below another one: without a usable member it drops its share, no port having a part in it.
-constexpr std::string_view kNoMember = xdp::kDropNames[static_cast<size_t>(xdp::Drop::no_member)];
-
 std::string drops_text(Appliance& appliance) {
   std::string out;
   for (const Device& device : appliance.devices()) {
-    if (device.port == nullptr) {
-      if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
-        out += fmt::format("{:<18} {:<24} {}\n", device.name, kNoMember, tx.dropped);
+    for (const auto& [reason, frames] : drops_of(appliance, device)) {
+      if (frames != 0) {
+        out += fmt::format("{:<18} {:<24} {}\n", device.name, reason, frames);
       }
-      continue;
-    }
-    const xdp::PortCounters c = appliance.counters(device.port->id());
-    for (size_t i = 0; i < c.drops.size(); ++i) {
-      if (c.drops[i] != 0) {
-        out += fmt::format("{:<18} {:<24} {}\n", device.name, xdp::kDropNames[i], c.drops[i]);
-      }
-    }
-    if (const auto tx = appliance.tx_counters(device); tx.dropped != 0) {
-      out += fmt::format("{:<18} {:<24} {}\n", device.name, "tx_full", tx.dropped);
-    }
-  }
-  for (const Device& device : appliance.devices()) {
-    if (!appliance.has_tap(device)) {
-      continue;
-    }
-    const host::Counters h = appliance.host_counters(device);
-    if (h.to_kernel_dropped != 0) {
-      out += fmt::format("{:<18} {:<24} {}\n", device.name, "tap_refused", h.to_kernel_dropped);
-    }
-    if (h.from_kernel_dropped != 0) {
-      out += fmt::format("{:<18} {:<24} {}\n", device.name, "from_host_full", h.from_kernel_dropped);
     }
   }
   return out.empty() ? "no drops\n" : fmt::format("{:<18} {:<24} {}\n", "Device", "Reason", "Frames") + out;
@@ -97,18 +73,8 @@ std::string drops_json(Appliance& appliance) {
   w.begin_array();
   for (const Device& device : appliance.devices()) {
     w.begin_object().member("name", device.name).key("drops").begin_object();
-    if (device.port != nullptr) {
-      const xdp::PortCounters c = appliance.counters(device.port->id());
-      for (size_t i = 0; i < c.drops.size(); ++i) {
-        w.member(xdp::kDropNames[i], c.drops[i]);
-      }
-      w.member("tx_full", appliance.tx_counters(device).dropped);
-    } else {
-      w.member(kNoMember, appliance.tx_counters(device).dropped);
-    }
-    if (appliance.has_tap(device)) {
-      const host::Counters h = appliance.host_counters(device);
-      w.member("tap_refused", h.to_kernel_dropped).member("from_host_full", h.from_kernel_dropped);
+    for (const auto& [reason, frames] : drops_of(appliance, device)) {
+      w.member(reason, frames);
     }
     w.end_object().end_object();
   }

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "app/xbond/drops.hpp"
 #include "tests/rig/udp_frame.hpp"
 
 // What a driver calls from its interrupt; the headers for drivers are not installed.
@@ -298,21 +299,12 @@ Result<std::unique_ptr<app::Appliance>> make_appliance(std::vector<app::BondOpti
 }
 
 std::string drops(app::Appliance& appliance, std::optional<xdp::Drop> but) {
+  const std::string_view left_out = but ? xdp::kDropNames[static_cast<size_t>(*but)] : "";
   std::string all;
-  const auto add = [&](const app::Device& device, uint64_t count, std::string_view reason) {
-    if (count != 0) {
-      all += fmt::format("{} frames dropped by {}: {}; ", count, device.name, reason);
-    }
-  };
   for (const app::Device& device : appliance.devices()) {
-    add(device, appliance.tx_counters(device).dropped, device.port == nullptr ? "no_member" : "tx_full");
-    if (device.port == nullptr) {
-      continue;
-    }
-    const xdp::PortCounters counters = appliance.counters(device.port->id());
-    for (size_t reason = 0; reason < counters.drops.size(); ++reason) {
-      if (but != static_cast<xdp::Drop>(reason)) {
-        add(device, counters.drops[reason], xdp::kDropNames[reason]);
+    for (const auto& [reason, frames] : app::drops_of(appliance, device)) {
+      if (frames != 0 && reason != left_out) {
+        all += fmt::format("{} frames dropped by {}: {}; ", frames, device.name, reason);
       }
     }
   }
