@@ -63,5 +63,13 @@ constexpr bool is_jump(const bpf_insn& insn) {
 constexpr int64_t jump_distance(const bpf_insn& insn) {
   return insn.code == (BPF_JMP32 | BPF_JA) ? insn.imm : insn.off;
 }
+// Where a jump that stands `at` leads, in code that check_code() has accepted.
+constexpr uint32_t jump_target(uint32_t at, const bpf_insn& insn) {
+  return static_cast<uint32_t>(int64_t{at} + 1 + jump_distance(insn));
+}
+// Likewise: the first instruction of the function that a local call, or an address of a function, names.
+constexpr uint32_t call_target(uint32_t at, const bpf_insn& insn) {
+  return static_cast<uint32_t>(int64_t{at} + 1 + insn.imm);
+}
 
 }  // namespace xbond::bpf::isa

@@ -56,7 +56,7 @@ bool Walk::wide_constant() {
       return true;
     case BPF_PSEUDO_FUNC: {
       Reg function = Reg::pointer(Kind::function);
-      function.index = static_cast<uint32_t>(int64_t{at_} + 1 + first.imm);
+      function.index = call_target(at_, first);
       reg(dst) = function;
       break;
     }

@@ -89,10 +89,9 @@ Walk::Step Walk::branch() {
   const auto& i = insn();
   const auto op = code_op(i.code);
   if (op == BPF_EXIT && code_class(i.code) == BPF_JMP) return leave();
-  const auto target = static_cast<uint32_t>(int64_t{at_} + 1 + jump_distance(i));
+  const auto target = jump_target(at_, i);
   if (op == BPF_CALL) {
-    if (is_local_call(i))
-      return call_function(static_cast<uint32_t>(int64_t{at_} + 1 + i.imm)) ? Step::next : Step::failed;
+    if (is_local_call(i)) return call_function(call_target(at_, i)) ? Step::next : Step::failed;
     return helper();
   }
   if (op == BPF_JA) {
@@ -108,7 +107,7 @@ Walk::Step Walk::branch() {
 }
 
 Walk::Step Walk::branch_on(Compare op, bool wide, Reg& a, Reg* b, unsigned dst, unsigned src) {
-  const auto target = static_cast<uint32_t>(int64_t{at_} + 1 + jump_distance(insn()));
+  const auto target = jump_target(at_, insn());
   const bool with_register = from_register(insn().code);
   if (wide && a.is_pointer() && b->is_null() && (op == Compare::eq || op == Compare::ne)) {
     if (with_register) precise(*b);

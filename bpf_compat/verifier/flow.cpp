@@ -19,17 +19,13 @@ bool unconditional(const bpf_insn& insn) {
   return insn.code == (BPF_JMP | BPF_JA) || insn.code == (BPF_JMP32 | BPF_JA);
 }
 
-uint32_t target_of(uint32_t at, const bpf_insn& insn) {
-  return static_cast<uint32_t>(int64_t{at} + 1 + jump_distance(insn));
-}
-
 void mark_meetings(std::span<const bpf_insn> code, Flow& flow) {
   for (uint32_t i = 0; i < code.size(); ++i) {
     const auto& insn = code[i];
     if (is_wide(insn)) {
       ++i;
     } else if (is_jump(insn)) {
-      flow.meets[target_of(i, insn)] = true;
+      flow.meets[jump_target(i, insn)] = true;
       if (!unconditional(insn)) flow.meets[i] = true;
     } else if (is_call(insn) && is_local_call(insn)) {
       flow.meets[i + 1] = true;
@@ -51,9 +47,8 @@ std::vector<bool> find_reached(std::span<const bpf_insn> code) {
     reached[i] = true;
     const auto& insn = code[i];
     if (insn.code == (BPF_JMP | BPF_EXIT)) continue;
-    if (is_jump(insn)) open.push_back(target_of(i, insn));
-    if (is_local_call(insn) || (is_wide(insn) && insn.src_reg == BPF_PSEUDO_FUNC))
-      open.push_back(static_cast<uint32_t>(int64_t{i} + 1 + insn.imm));
+    if (is_jump(insn)) open.push_back(jump_target(i, insn));
+    if (is_local_call(insn) || (is_wide(insn) && insn.src_reg == BPF_PSEUDO_FUNC)) open.push_back(call_target(i, insn));
     if (unconditional(insn)) continue;
     if (is_wide(insn)) reached[i + 1] = true;
     open.push_back(i + (is_wide(insn) ? 2 : 1));

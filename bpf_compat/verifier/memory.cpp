@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
-#include <cstring>
 #include <optional>
 
 #include "bpf_compat/engine/isa.hpp"
+#include "bpf_compat/object/constant.hpp"
 #include "bpf_compat/verifier/walk.hpp"
 
 namespace xbond::bpf::verifier {
@@ -183,16 +183,9 @@ bool Walk::check_pointer(const Reg& reg, unsigned number, int32_t offset, uint32
 }
 
 // Bytes of a read-only data section are what the object says.
-bool Walk::constant_value(const Reg& reg, int32_t offset, uint32_t bytes, uint64_t& value) const {
-  if (reg.kind != Kind::map_value || !reg.number.is_constant() || reg.inner) return false;
-  const auto& spec = map(reg);
-  if (!spec.frozen || spec.type != BPF_MAP_TYPE_ARRAY || spec.max_entries != 1) return false;
-  const auto at = static_cast<size_t>(reg.offset + offset + static_cast<int64_t>(reg.number.value()));
-  if (spec.initial.size() != spec.value_size || at > spec.initial.size() || spec.initial.size() - at < bytes)
-    return false;
-  value = 0;
-  std::memcpy(&value, spec.initial.data() + at, bytes);
-  return true;
+std::optional<uint64_t> Walk::constant_value(const Reg& reg, int32_t offset, uint32_t bytes) const {
+  if (reg.kind != Kind::map_value || !reg.number.is_constant() || reg.inner) return std::nullopt;
+  return constant_at(map(reg), reg.offset + offset + static_cast<int64_t>(reg.number.value()), bytes);
 }
 
 bool Walk::load() {
@@ -221,9 +214,8 @@ bool Walk::load() {
     reg(i.dst_reg).node = nodes_.made_of(0);
     return true;
   }
-  uint64_t value = 0;
-  if (constant_value(from, i.off, bytes, value)) {
-    const auto number = Number::constant(value);
+  if (const auto value = constant_value(from, i.off, bytes)) {
+    const auto number = Number::constant(*value);
     set_number(i.dst_reg, sign ? sign_extended(number, bytes * 8, true) : number, nodes_.made_of(0));
     return true;
   }

@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,7 +99,7 @@ class Walk {
   bool check_map_value(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool write);
   bool check_context(const Reg& reg, unsigned number, int32_t offset, uint32_t bytes, bool write);
   bool context_field(uint32_t offset, Reg& out);
-  bool constant_value(const Reg& reg, int32_t offset, uint32_t bytes, uint64_t& value) const;
+  [[nodiscard]] std::optional<uint64_t> constant_value(const Reg& reg, int32_t offset, uint32_t bytes) const;
   void note(const Reg& reg, int32_t offset);
 
   // --- stack.cpp

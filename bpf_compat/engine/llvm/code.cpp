@@ -45,6 +45,11 @@ Status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine) {
   return {};
 }
 
+Status make(ProgramModule& module, LLVMTargetMachineRef machine) {
+  if (auto status = module.build(); !status) return status;
+  return optimise(module.get(), machine);
+}
+
 Result<MemoryBuffer> generate(LLVMModuleRef module, LLVMTargetMachineRef machine, LLVMCodeGenFileType type) {
   char* why = nullptr;
   LLVMMemoryBufferRef made = nullptr;
@@ -83,8 +88,7 @@ Result<std::unique_ptr<Code>> Code::compile(const Source& source) {
   const auto machine = host_machine();
   if (!machine) return machine.error();
   ProgramModule made(source);
-  if (auto status = made.build(); !status) return status.error();
-  if (auto status = optimise(made.get(), machine->get()); !status) return status.error();
+  if (auto status = make(made, machine->get()); !status) return status.error();
   auto object = generate(made.get(), machine->get(), LLVMObjectFile);
   if (!object) return object.error();
   auto jit = link(std::move(*object));
@@ -105,8 +109,7 @@ Result<std::string> Code::list(const Source& source, Form form) {
   const auto machine = host_machine();
   if (!machine) return machine.error();
   ProgramModule made(source);
-  if (auto status = made.build(); !status) return status.error();
-  if (auto status = optimise(made.get(), machine->get()); !status) return status.error();
+  if (auto status = make(made, machine->get()); !status) return status.error();
   if (form == Form::lowered) return std::string(Text(LLVMPrintModuleToString(made.get())).get());
   const auto text = generate(made.get(), machine->get(), LLVMAssemblyFile);
   if (!text) return text.error();

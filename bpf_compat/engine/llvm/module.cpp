@@ -63,7 +63,7 @@ void ProgramModule::callbacks() {
   const auto& code = source_.program->insns;
   for (uint32_t i = 0; i < code.size(); ++i) {
     if (!isa::is_wide(code[i])) continue;
-    const auto target = static_cast<uint32_t>(int64_t{i} + 1 + code[i].imm);
+    const auto target = isa::call_target(i, code[i]);
     const bool takes = code[i].src_reg == BPF_PSEUDO_FUNC && !functions_.callbacks.contains(target);
     ++i;
     if (!takes) continue;

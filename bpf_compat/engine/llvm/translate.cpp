@@ -13,10 +13,6 @@ namespace {
 // What stands for the context where nobody asks what it is; any number but 0.
 constexpr uint64_t kNoContext = 64;
 
-uint32_t target_of(uint32_t at, const bpf_insn& insn) {
-  return static_cast<uint32_t>(int64_t{at} + 1 + jump_distance(insn));
-}
-
 LLVMIntPredicate predicate(uint8_t op) {
   switch (op) {
     case BPF_JEQ:
@@ -55,7 +51,7 @@ void Translator::make_blocks(uint32_t first, uint32_t end) {
     if (is_wide(one)) {
       ++i;
     } else if (is_jump(one)) {
-      need(target_of(i, one));
+      need(jump_target(i, one));
       if (i + 1 < end) need(i + 1);
     } else if (one.code == (BPF_JMP | BPF_EXIT) && i + 1 < end) {
       need(i + 1);
@@ -219,7 +215,7 @@ void Translator::conditional() {
     a = LLVMBuildAnd(e_.b, a, c, "");
     c = e_.number(0, bits);
   }
-  LLVMBuildCondBr(e_.b, e_.compare(predicate(op), a, c), blocks_[target_of(at_, insn()) - first_],
+  LLVMBuildCondBr(e_.b, e_.compare(predicate(op), a, c), blocks_[jump_target(at_, insn()) - first_],
                   blocks_[at_ + 1 - first_]);
 }
 
@@ -231,7 +227,7 @@ Status Translator::jump() {
     if (!is_local_call(insn())) return helper();
     call_function();
   } else if (op == BPF_JA) {
-    LLVMBuildBr(e_.b, blocks_[target_of(at_, insn()) - first_]);
+    LLVMBuildBr(e_.b, blocks_[jump_target(at_, insn()) - first_]);
   } else {
     conditional();
   }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,9 +57,10 @@ class Translator {
   void load();
   void store();
   void atomic();
+  [[nodiscard]] Value frame() const;
   [[nodiscard]] Value context_field() const;
   [[nodiscard]] Value pointer(unsigned base) const;
-  [[nodiscard]] bool constant(uint64_t& value) const;
+  [[nodiscard]] std::optional<uint64_t> constant() const;
 
   // --- translate_call.cpp
   Status helper();
@@ -67,6 +69,7 @@ class Translator {
   void call_function();
   void back_from(Value unit, Value low);
   void leave_when_broken(bool note);
+  [[nodiscard]] Value region() const;
   void set_stack(Value low) const;
   void forget_arguments();
 

@@ -12,11 +12,16 @@ namespace xbond::bpf::llvm {
 
 using namespace isa;  // NOLINT(google-build-using-namespace): the vocabulary of this file
 
+// Where helpers find which memory is the program's stack.
+Value Translator::region() const {
+  return e_.as_pointer(e_.field(native_, offsetof(Native, stack)), e_.type(8));
+}
+
 // Tells helpers which memory is the program's stack: all frames, used or not.
 void Translator::set_stack(Value low) const {
-  const auto region = e_.as_pointer(e_.field(native_, offsetof(Native, stack)), e_.type(8));
-  e_.set_field(region, offsetof(Region, low), low);
-  e_.set_field(region, offsetof(Region, size), e_.number(uint64_t{needs_.frames} * kFrameBytes));
+  const auto stack = region();
+  e_.set_field(stack, offsetof(Region, low), low);
+  e_.set_field(stack, offsetof(Region, size), e_.number(uint64_t{needs_.frames} * kFrameBytes));
 }
 
 // The function ends where a rule was broken; its caller sees it likewise. `note`: says where.
@@ -85,8 +90,7 @@ void Translator::tail_call() {
   LLVMPositionBuilderAtEnd(e_.b, interpreted);
   LLVMBuildRet(e_.b, e_.call(reinterpret_cast<uintptr_t>(source_.hooks.interpret), e_.i64(), {native_}));
   LLVMPositionBuilderAtEnd(e_.b, native);
-  std::array<Value, 2> arguments{
-      native_, frame_ ? frame_ : e_.as_pointer(e_.field(native_, offsetof(Native, frame)), e_.type(8))};
+  std::array<Value, 2> arguments{native_, frame()};
   const auto call = LLVMBuildCall2(e_.b, functions_.program_type, e_.as_pointer(entry, functions_.program_type),
                                    arguments.data(), arguments.size(), "");
   LLVMSetInstructionCallConv(call, kTailConvention);
@@ -99,14 +103,14 @@ void Translator::tail_call() {
 }
 
 void Translator::call_function() {
-  const auto target = static_cast<uint32_t>(int64_t{at_} + 1 + insn().imm);
+  const auto target = call_target(at_, insn());
   std::array<Value, 7> arguments{native_, e_.at(top_, -kFrameBytes)};
   for (unsigned r = 1; r <= 5; ++r) arguments[r + 1] = reg(r);
   Value unit = nullptr;
   Value low = nullptr;
   if (needs_.tail_calls) {
     unit = e_.field(native_, offsetof(Native, unit));
-    low = e_.field(e_.as_pointer(e_.field(native_, offsetof(Native, stack)), e_.type(8)), offsetof(Region, low));
+    low = e_.field(region(), offsetof(Region, low));
   }
   const auto call =
       LLVMBuildCall2(e_.b, functions_.type, functions_.by_start.at(target), arguments.data(), arguments.size(), "");

@@ -1,9 +1,9 @@
 // Loads, stores, atomics, and 64-bit constants.
 #include <cstddef>
-#include <cstring>
 
 #include "bpf_compat/engine/isa.hpp"
 #include "bpf_compat/engine/llvm/translate.hpp"
+#include "bpf_compat/object/constant.hpp"
 
 namespace xbond::bpf::llvm {
 
@@ -19,7 +19,7 @@ void Translator::wide() {
     case BPF_PSEUDO_MAP_IDX_VALUE:
       return set(insn().dst_reg, e_.number(reinterpret_cast<uintptr_t>(source_.bound[low]->base) + high));
     case BPF_PSEUDO_FUNC: {
-      const auto target = static_cast<uint32_t>(int64_t{at_} + 1 + insn().imm);
+      const auto target = call_target(at_, insn());
       return set(insn().dst_reg, e_.number_of(functions_.callbacks.at(target)));
     }
     default:
@@ -35,47 +35,43 @@ Value Translator::pointer(unsigned base) const {
   return e_.as_pointer(e_.add(reg(base), e_.signed_number(insn().off)), e_.type(8));
 }
 
+// The XdpFrame: at hand in the program itself, other functions fetch it.
+Value Translator::frame() const {
+  return frame_ ? frame_ : e_.as_pointer(e_.field(native_, offsetof(Native, frame)), e_.type(8));
+}
+
 // A field of struct xdp_md as the kernel loads it: positions are pointers, 64 bits wide.
 Value Translator::context_field() const {
-  const auto frame = frame_ ? frame_ : e_.as_pointer(e_.field(native_, offsetof(Native, frame)), e_.type(8));
+  const auto from = frame();
   switch (insn().off) {
     case offsetof(xdp_md, data):
-      return e_.field(frame, offsetof(XdpFrame, data));
+      return e_.field(from, offsetof(XdpFrame, data));
     case offsetof(xdp_md, data_end):
-      return e_.field(frame, offsetof(XdpFrame, data_end));
+      return e_.field(from, offsetof(XdpFrame, data_end));
     case offsetof(xdp_md, data_meta):
-      return e_.field(frame, offsetof(XdpFrame, data_meta));
+      return e_.field(from, offsetof(XdpFrame, data_meta));
     case offsetof(xdp_md, ingress_ifindex):
-      return e_.widen(e_.field(frame, offsetof(XdpFrame, ingress_ifindex), 32));
+      return e_.widen(e_.field(from, offsetof(XdpFrame, ingress_ifindex), 32));
     case offsetof(xdp_md, rx_queue_index):
-      return e_.widen(e_.field(frame, offsetof(XdpFrame, rx_queue_index), 32));
+      return e_.widen(e_.field(from, offsetof(XdpFrame, rx_queue_index), 32));
     default:
-      return e_.widen(e_.field(frame, offsetof(XdpFrame, egress_ifindex), 32));
+      return e_.widen(e_.field(from, offsetof(XdpFrame, egress_ifindex), 32));
   }
 }
 
 // Bytes of a read-only data section are what the object says: branches on them fold away.
-bool Translator::constant(uint64_t& value) const {
+std::optional<uint64_t> Translator::constant() const {
   const auto& from = access();
-  if (from.memory != Memory::map_value || !from.fixed || from.low != from.high) return false;
-  const auto& spec = source_.specs[from.map];
-  const auto bytes = static_cast<size_t>(access_bytes(insn().code));
-  if (!spec.frozen || spec.type != BPF_MAP_TYPE_ARRAY || spec.max_entries != 1 ||
-      spec.initial.size() != spec.value_size || from.low < 0)
-    return false;
-  const auto at = static_cast<size_t>(from.low);
-  if (at > spec.initial.size() || spec.initial.size() - at < bytes) return false;
-  value = 0;
-  std::memcpy(&value, spec.initial.data() + at, bytes);
-  return true;
+  if (from.memory != Memory::map_value || !from.fixed || from.low != from.high) return std::nullopt;
+  return constant_at(source_.specs[from.map], from.low, static_cast<size_t>(access_bytes(insn().code)));
 }
 
 void Translator::load() {
   const auto memory = access().memory;
   if (memory == Memory::context) return set(insn().dst_reg, context_field());
   const auto bits = static_cast<unsigned>(access_bytes(insn().code)) * 8;
-  uint64_t known = 0;
-  auto value = constant(known) ? e_.number(known, bits) : e_.load(pointer(insn().src_reg), bits);
+  const auto known = constant();
+  auto value = known ? e_.number(*known, bits) : e_.load(pointer(insn().src_reg), bits);
   // Others may write there meanwhile: whatever was read is one number from here on
   if (memory == Memory::map_value || memory == Memory::mixed) value = LLVMBuildFreeze(e_.b, value, "");
   if (bits != 64) value = code_mode(insn().code) == kModeSignExtend ? e_.extend(value) : e_.widen(value);
