@@ -45,10 +45,8 @@ void judge(WorkerContext& worker, const Run& run, rte_mbuf** pkts, uint16_t n) n
 
 void handle(WorkerContext& worker, const Run& run, const CpuFrame* from, uint16_t n) noexcept {
   std::array<rte_mbuf*, port::kMaxBurst> pkts;
-  uint32_t shapes = kPlainShape;
   for (uint16_t i = 0; i < n; ++i) {
     pkts[i] = from[i].frame;
-    shapes |= shape(pkts[i]);
   }
   if (run.program == nullptr) {
     pass(worker, run.view, pkts.data(), n);
@@ -58,7 +56,7 @@ void handle(WorkerContext& worker, const Run& run, const CpuFrame* from, uint16_
   for (uint16_t i = 0; i < n; ++i) {
     at[i] = static_cast<uint8_t>(i);
   }
-  if (shapes != kPlainShape) [[unlikely]] {
+  if (!all_plain(pkts.data(), n)) [[unlikely]] {
     n = make_plain(worker.counters[run.view.port], pkts.data(), at.data(), n);
   }
   for (uint16_t i = 0; i < n; ++i) {

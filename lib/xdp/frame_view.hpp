@@ -60,6 +60,14 @@ static_assert(offsetof(rte_mbuf, nb_segs) == offsetof(rte_mbuf, refcnt) + sizeof
   return counts;
 }
 
+[[nodiscard]] inline bool all_plain(rte_mbuf* const* pkts, uint16_t n) noexcept {
+  uint32_t shapes = kPlainShape;
+  for (uint16_t i = 0; i < n; ++i) {
+    shapes |= shape(pkts[i]);
+  }
+  return shapes == kPlainShape;
+}
+
 // Gives each frame the plain shape: shared ones are copied, segments joined. Frames that have no room are dropped and
 // counted. Returns how many are left; `at` (may be nullptr) stays beside `pkts`.
 [[nodiscard]] uint16_t make_plain(PortCounters& counters, rte_mbuf** pkts, uint8_t* at, uint16_t n) noexcept;

@@ -57,11 +57,7 @@ void to_target(WorkerContext& worker, const PortView& view, const bpf::RedirectT
 void run_program(WorkerContext& worker, const PortView& view, const DeviceView& device, const bpf::Program& program,
                  Batch& batch) noexcept {
   PortCounters& counters = worker.counters[view.port];
-  uint32_t shapes = kPlainShape;
-  for (uint16_t i = 0; i < batch.n; ++i) {
-    shapes |= shape(batch.pkts[i]);
-  }
-  if (shapes != kPlainShape) [[unlikely]] {
+  if (!all_plain(batch.pkts, batch.n)) [[unlikely]] {
     batch.n = make_plain(counters, batch.pkts, batch.at, batch.n);
   }
   for (uint16_t i = 0; i < batch.n; ++i) {
@@ -134,23 +130,24 @@ void redirect(WorkerContext& worker, const PortView& view, uint16_t n) noexcept 
   std::array<uint8_t, port::kMaxBurst> at;
   const bpf::RedirectTarget* target = nullptr;
   uint16_t begin = 0, end = 0;
+  const auto send = [&] {
+    if (end != begin) {
+      to_target(worker, view, *target, {pkts + begin, at.data() + begin, static_cast<uint16_t>(end - begin)});
+    }
+    begin = end;
+  };
   for (uint16_t i = 0; i < n; ++i) {
     if (worker.verdicts[i] != XDP_REDIRECT) {
       continue;
     }
     const bpf::RedirectTarget& next = worker.frames[i].redirect;
     if (target == nullptr || !same(*target, next)) {
-      if (end != begin) {
-        to_target(worker, view, *target, {pkts + begin, at.data() + begin, static_cast<uint16_t>(end - begin)});
-      }
-      begin = end;
+      send();
       target = &next;
     }
     at[end++] = static_cast<uint8_t>(i);
   }
-  if (end != begin) {
-    to_target(worker, view, *target, {pkts + begin, at.data() + begin, static_cast<uint16_t>(end - begin)});
-  }
+  send();
 }
 
 }  // namespace xbond::xdp
