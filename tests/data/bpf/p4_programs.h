@@ -66,14 +66,18 @@ P4_INLINE __u32 p4_count(__u8 *data, __u8 *end) {
   return XDP_DROP;
 }
 
+P4_INLINE void p4_read_key(struct p4_key *key, const __u8 *data, __u32 turn) {
+  key->source = p4_u32(data + 26) + turn;
+  key->target = p4_u32(data + 30);
+  key->source_port = p4_u16(data + 34);
+  key->target_port = p4_u16(data + 36);
+  key->protocol = data[23];
+}
+
 P4_INLINE __u32 p4_flow_fields(__u8 *data, __u8 *end, __u32 turn) {
   if (data + P4_HEADERS > end || !p4_is_udp(data)) return XDP_DROP;
   struct p4_key key;
-  key.source = p4_u32(data + 26) + turn;
-  key.target = p4_u32(data + 30);
-  key.source_port = p4_u16(data + 34);
-  key.target_port = p4_u16(data + 36);
-  key.protocol = data[23];
+  p4_read_key(&key, data, turn);
   struct p4_flow *flow = P4_FLOW(&key);
   if (!flow) return XDP_PASS;
   flow->packets++;
@@ -104,11 +108,7 @@ P4_INLINE __u32 p4_checksum(__u8 *data, __u8 *end) {
 P4_INLINE __u32 p4_balance(__u8 *data, __u8 *end, __u32 turn) {
   if (data + P4_HEADERS > end || !p4_is_udp(data)) return XDP_DROP;
   struct p4_key key;
-  key.source = p4_u32(data + 26) + turn;
-  key.target = p4_u32(data + 30);
-  key.source_port = p4_u16(data + 34);
-  key.target_port = p4_u16(data + 36);
-  key.protocol = data[23];
+  p4_read_key(&key, data, turn);
   struct p4_flow *flow = P4_FLOW(&key);
   struct p4_counter *counter = P4_COUNTER(1);
   if (!flow || !counter) return XDP_PASS;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -42,6 +43,18 @@ class Scripted : public xbond::test::FakeProgram {
  private:
   Judge judge_;
 };
+
+// By the frame's mark: every verdict there is, and one that there is not.
+inline uint32_t by_mark(const bpf::XdpFrame& f) {
+  constexpr std::array<uint32_t, 6> kVerdicts = {XDP_PASS, XDP_DROP, XDP_ABORTED, XDP_TX, XDP_REDIRECT, 42};
+  return kVerdicts[f.data[14]];
+}
+
+// Passes the frame, marked with the first of four bytes of metadata; with 0 where there are not four.
+inline uint32_t marked_by_metadata(bpf::XdpFrame& f) {
+  f.data[14] = f.data - f.data_meta == 4 ? *f.data_meta : 0;
+  return XDP_PASS;
+}
 
 inline Scripted redirecting(std::function<bpf::RedirectTarget(const bpf::XdpFrame&)> where) {
   return Scripted([where = std::move(where)](bpf::XdpFrame& f) {

@@ -89,8 +89,7 @@ TEST_F(Cpumap, ThereTheEntrysProgramJudges) {
   const Scripted program([&](bpf::XdpFrame& f) {
     seen = f;
     f.redirect = {.ifindex = 5};
-    const uint32_t verdicts[] = {XDP_PASS, XDP_DROP, XDP_ABORTED, XDP_TX, XDP_REDIRECT, 42};
-    return verdicts[f.data[14]];
+    return by_mark(f);
   });
   to_worker(1, &program, {frame(0), frame(1), frame(2), frame(3), frame(4), frame(5)});
   round_of(*other);
@@ -104,10 +103,7 @@ TEST_F(Cpumap, ThereTheEntrysProgramJudges) {
 }
 
 TEST_F(Cpumap, MetadataTravels) {
-  const Scripted program([](bpf::XdpFrame& f) {
-    f.data[14] = f.data - f.data_meta == 4 ? *f.data_meta : 0;
-    return uint32_t{XDP_PASS};
-  });
+  const Scripted program(marked_by_metadata);
   receive(Scripted([&](bpf::XdpFrame& f) {
             f.data_meta = f.data - 4;
             *f.data_meta = 55;

@@ -100,8 +100,7 @@ TEST_F(Redirect, AProgramAtTheExit) {
   bpf::XdpFrame seen{};
   const Scripted exit([&](bpf::XdpFrame& f) {
     seen = f;
-    const uint32_t verdicts[] = {XDP_PASS, XDP_DROP, XDP_ABORTED, XDP_TX, XDP_REDIRECT, 42};
-    const uint32_t verdict = verdicts[f.data[14]];
+    const uint32_t verdict = by_mark(f);
     f.data[15] = 0xee;
     f.data_end -= 4;
     return verdict;
@@ -118,10 +117,7 @@ TEST_F(Redirect, AProgramAtTheExit) {
 }
 
 TEST_F(Redirect, MetadataReachesTheProgramAtTheExit) {
-  const Scripted exit([](bpf::XdpFrame& f) {
-    f.data[14] = f.data - f.data_meta == 4 ? *f.data_meta : 0;
-    return uint32_t{XDP_PASS};
-  });
+  const Scripted exit(marked_by_metadata);
   const Scripted program([&](bpf::XdpFrame& f) {
     f.data_meta = f.data - 4;
     *f.data_meta = 99;
